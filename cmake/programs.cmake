@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The `rig5` command, the simulator's own program, and the benchmarks.
+
+file(GLOB tool_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/*.c)
+if(tool_sources)
+	find_package(OpenSSL REQUIRED)
+	add_executable(rig5 ${tool_sources})
+	rig5_link_layers(rig5 ${RIG5_LAYERS})
+	target_link_libraries(rig5 PRIVATE OpenSSL::Crypto)
+	install(TARGETS rig5)
+endif()
+
+if(EXISTS ${CMAKE_SOURCE_DIR}/sim/sim_main.c)
+	add_executable(rig5_sim_main sim/sim_main.c)
+	set_target_properties(rig5_sim_main PROPERTIES OUTPUT_NAME sim)
+	rig5_link_layers(rig5_sim_main ${RIG5_LAYERS})
+endif()
+
+file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*_bench.c)
+foreach(source IN LISTS bench_sources)
+	cmake_path(GET source STEM name)
+	add_executable(${name} ${source})
+	set_target_properties(${name} PROPERTIES
+		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+	rig5_link_layers(${name} ${RIG5_LAYERS})
+	rig5_link_named(${name} ${source})
+endforeach()

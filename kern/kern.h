@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kern/kern.h - the model of Linux's ib_uverbs and mlx5_ib: bytes in, bytes out.
+ *
+ * A struct kern is one mlx5 device as the kernel shows it: a uverbs character device and its sysfs
+ * files. It answers ioctl, mmap and close as Linux does, on top of one struct nic. It opens no file and
+ * owns no descriptor: its caller does that through struct kern_env. Everything that comes in is
+ * hostile: it is read once through user_read, checked, and then used.
+ *
+ * Threads: none; the caller holds the same lock as for the nic. Errors: 0 or -errno, as Linux.
+ */
+#ifndef KERN_KERN_H
+#define KERN_KERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nic;
+struct nic_env;
+struct nic_event;
+struct kern;
+struct kern_file;	/* one open of the device: a context and all its objects */
+struct kern_channel;	/* a completion channel or an async event file */
+
+struct kern_env {
+	void *ctx;
+	/* Application memory, guarded: false if the access faulted. */
+	bool (*user_read)(void *ctx, void *dst, uint64_t va, size_t len);
+	bool (*user_write)(void *ctx, uint64_t va, const void *src, size_t len);
+	/* true if [va, va + len) may be read (and written, if writable) by this process. */
+	bool (*user_probe)(void *ctx, uint64_t va, uint64_t len, bool writable);
+	uint64_t (*random)(void *ctx);
+	/*
+	 * A new descriptor for the application, whose read gives the records that are sent to channel;
+	 * returned >= 0 or -errno. channel_of is the channel behind a descriptor of the application, NULL
+	 * if it is none of ours.
+	 */
+	int (*channel_open)(void *ctx, struct kern_channel *channel);
+	struct kern_channel *(*channel_of)(void *ctx, int fd);
+	/* One record (8 bytes: completion; 16 bytes: async event) to the application. Never blocks. */
+	void (*channel_send)(void *ctx, struct kern_channel *channel, const void *record, size_t len);
+	/* Takes back the unread records whose first 8 bytes are handle; returns how many there were. */
+	uint32_t (*channel_withdraw)(void *ctx, struct kern_channel *channel, uint64_t handle);
+	/* The device is done with channel (its context closed); a read then finds the end. */
+	void (*channel_close)(void *ctx, struct kern_channel *channel);
+};
+
+struct kern_config {
+	const char *ibdev_name;	  /* "soft0", or "mlx5_0" under the shim */
+	const char *uverbs_name;  /* "uverbs0" */
+	const char *fw_version;	  /* "rig5 0.1" is not a version: numbers, "16.35.2000" style */
+	bool link_infiniband;	  /* false: Ethernet */
+	uint8_t gids[2][16];	  /* GID table; unused entries zero */
+	uint32_t gid_count;
+	uint16_t lid;
+	uint32_t mtu_bytes;	  /* active MTU */
+	uint64_t node_guid;
+	const char *netdev;	  /* name for gid_attrs/ndevs, or NULL */
+	uint32_t message_max_bytes_log2; /* 30 */
+	void *device_pages;	  /* register pages, 4096 bytes each, as mapped into this process */
+	uint32_t device_page_count;
+};
+
+size_t kern_arena_bytes(const struct kern_config *config);
+/* A device in the zeroed arena, over nic. *config is copied (strings are not); all else must outlive it. */
+struct kern *kern_init(void *arena, const struct kern_config *config, const struct kern_env *env,
+		       struct nic *nic);
+
+int kern_open(struct kern *kern, struct kern_file **file);
+/* Destroys whatever the context still has. */
+void kern_close(struct kern_file *file, uint64_t now_ns);
+/* The whole uverbs ABI: request is RDMA_VERBS_IOCTL, arg the address of the application's header. */
+int kern_ioctl(struct kern_file *file, unsigned long request, uint64_t arg, uint64_t now_ns);
+
+/* What an mmap of the descriptor maps: page_count device pages from page on. -EINVAL: no such offset. */
+int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes, bool writable,
+	      uint32_t *page, uint32_t *page_count);
+
+/*
+ * kern_notice - reads and clears the register pages and hands what they name to the nic (nic_doorbell,
+ * nic_cq_arm). A register can be overwritten before it is read: a caller also runs nic_scan now and
+ * then, and always before it sleeps. Cost: one load per register page in use when nothing was written.
+ */
+void kern_notice(struct kern *kern, uint64_t now_ns);
+
+/* nic_env.event of the nic under this device: turns it into a record on the right channel. */
+void kern_nic_event(struct kern *kern, const struct nic_event *event);
+/* A port event (up, down, GID change) to every context: IB_EVENT_* number [ib_user_verbs.h]. */
+void kern_port_event(struct kern *kern, uint32_t ib_event);
+
+/*
+ * sysfs, by path below /sys ("class/infiniband/soft0/node_guid"). kern_sysfs_read returns the bytes of
+ * the file's text written to buf, or -ENOENT / -EISDIR. kern_sysfs_list writes the name of entry index
+ * of a directory to name and returns 0, or -ENOENT past the last.
+ */
+int kern_sysfs_read(const struct kern *kern, const char *path, char *buf, size_t size);
+int kern_sysfs_list(const struct kern *kern, const char *path, uint32_t index, char *name, size_t size);
+
+#endif

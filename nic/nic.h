@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nic/nic.h - the software NIC's core, its whole interface.
+ *
+ * The core is sans I/O: it has no thread, no socket, no clock and no allocator. Its caller gives it an
+ * arena to live in, the time, packets and doorbells; it gives back packets (written straight into
+ * buffers that the caller's wire lends), completions (written into application memory through guarded
+ * copies), events, and the time at which it next wants to run. The same object file runs under threads
+ * and inside the simulator.
+ *
+ * Threads: none. One call at a time per struct nic; the caller holds a lock where there are several
+ * threads. No callback may call back into the same struct nic.
+ *
+ * Time: now_ns is the caller's monotonic clock in nanoseconds; it never runs backwards between calls.
+ *
+ * Errors: control calls return 0 or -errno, as Linux's mlx5 driver would. What an application's rings
+ * or a peer's packets do wrong never fails a call: it ends in a completion, a NAK or a counted drop.
+ */
+#ifndef NIC_NIC_H
+#define NIC_NIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nic;
+
+/* ---- the way to a peer ------------------------------------------------------------------------ */
+
+/*
+ * One destination, as a queue pair's address vector (later an address handle) names it. A wire turns
+ * it into addresses; the core only stores it and compares GIDs.
+ */
+struct nic_path {
+	uint8_t dgid[16];	/* peer's GID, network order */
+	uint8_t sgid[16];	/* our GID at sgid_index, network order */
+	uint8_t sgid_index;
+	uint8_t traffic_class;	/* DSCP << 2; the ECN bits belong to the NIC */
+	uint8_t hop_limit;
+	uint8_t sl;
+	uint16_t udp_sport;	/* 0xC000 and up */
+	uint16_t dlid;		/* InfiniBand only */
+	uint32_t flow_label;
+};
+
+/* ---- what the core asks of the world ----------------------------------------------------------- */
+
+enum nic_event_kind {
+	NIC_EVENT_CQ_COMPLETION, /* an armed completion queue has a completion; one event per arm */
+	NIC_EVENT_CQ_ERROR,	 /* completion queue overrun */
+	NIC_EVENT_QP_FATAL,
+	NIC_EVENT_QP_REQ_ERR,	 /* invalid request at the responder (e.g. message over its receive) */
+	NIC_EVENT_QP_ACCESS_ERR,
+	NIC_EVENT_QP_COMM_EST,
+	NIC_EVENT_QP_SQ_DRAINED,
+	NIC_EVENT_QP_LAST_WQE,
+	NIC_EVENT_SRQ_LIMIT,
+	NIC_EVENT_SRQ_ERROR,
+	NIC_EVENT_DB_AHEAD,	 /* a register ran ahead of its doorbell record; it was not obeyed */
+};
+
+struct nic_event {
+	enum nic_event_kind kind;
+	uint32_t number;	/* CQN, QPN or SRQN */
+	uint64_t cookie;	/* of that object, as given at create */
+};
+
+struct nic_env {
+	void *ctx;
+	/*
+	 * Guarded access to application memory. false: the access faulted; a prefix may have been
+	 * copied. load32/store32 are single, naturally aligned accesses, load with acquire and store
+	 * with release order. cas64 is one 8-byte compare and swap on naturally aligned host-order
+	 * memory; *old is what was there.
+	 */
+	bool (*mem_read)(void *ctx, void *dst, uint64_t va, size_t len);
+	bool (*mem_write)(void *ctx, uint64_t va, const void *src, size_t len);
+	bool (*mem_load32)(void *ctx, uint64_t va, uint32_t *value);
+	bool (*mem_store32)(void *ctx, uint64_t va, uint32_t value);
+	bool (*mem_cas64)(void *ctx, uint64_t va, uint64_t compare, uint64_t swap, uint64_t *old);
+	/*
+	 * Room for one packet of exactly len bytes (BTH up to and including pad; the wire adds what goes
+	 * around it) on the way to queue pair dqpn at path. NULL: the wire is full now; try again in a
+	 * later nic_run. At most one reservation is open at a time: commit or cancel it before the next.
+	 * Where nobody owns dqpn or nobody is at path, the wire returns room and drops what is committed.
+	 */
+	uint8_t *(*tx_reserve)(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len);
+	void (*tx_commit)(void *ctx);
+	void (*tx_cancel)(void *ctx);
+	/*
+	 * true while a live peer has not yet taken packets for dqpn that were committed earlier: an
+	 * acknowledgement timeout that fires then is not counted. Asked only when a timeout fires.
+	 */
+	bool (*tx_untaken)(void *ctx, const struct nic_path *path, uint32_t dqpn);
+	/* One more block of 4,096 queue pair numbers: *block is the top 12 bits. -errno: none left. */
+	int (*qpn_block)(void *ctx, uint32_t *block);
+	void (*event)(void *ctx, const struct nic_event *event);
+	/* Optional (may be NULL): told of every packet, for captures and traces. */
+	void (*packet)(void *ctx, bool outgoing, const struct nic_path *path, const uint8_t *bth,
+		       size_t len);
+};
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+struct nic_config {
+	uint32_t qp_count_max;	  /* multiple of 4096, at most 65536 */
+	uint32_t cq_count_max;
+	uint32_t mkey_count_max;
+	uint32_t pd_count_max;
+	uint32_t mtu_max_bytes;	  /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
+	uint32_t rd_atomic_max;	  /* outstanding READs and atomics per queue pair, each way; at most 16 */
+	uint32_t message_max_bytes_log2; /* 31 in the core's tests, 30 as the port reports it */
+};
+
+/* The bytes an arena for this configuration needs, alignment 4096. Untouched parts stay untouched:
+ * a caller may give memory that is only committed on first touch. */
+size_t nic_arena_bytes(const struct nic_config *config);
+
+/* A NIC in the zeroed arena. The arena and *env stay the caller's and must outlive the NIC; there is
+ * no destructor: drop the arena. seed feeds key tags and initial choices. */
+struct nic *nic_init(void *arena, const struct nic_config *config, const struct nic_env *env,
+		     uint64_t seed);
+
+/* ---- control: protection domains, keys, completion queues, queue pairs --------------------------- */
+
+int nic_pd_create(struct nic *nic, uint32_t *pdn);
+int nic_pd_destroy(struct nic *nic, uint32_t pdn); /* -EBUSY while a key or queue pair uses it */
+
+#define NIC_ACCESS_LOCAL_WRITE_F (1u << 0)
+#define NIC_ACCESS_REMOTE_WRITE_F (1u << 1)
+#define NIC_ACCESS_REMOTE_READ_F (1u << 2)
+#define NIC_ACCESS_REMOTE_ATOMIC_F (1u << 3)
+
+struct nic_mkey_attr {
+	uint32_t pdn;
+	uint32_t access;	/* NIC_ACCESS_*_F; remote write or atomic without local write: -EINVAL */
+	uint64_t va;		/* first address as the application and its peers name it */
+	uint64_t len_bytes;
+	uint64_t host_va;	/* where those bytes are in this process; equal to va for host memory */
+};
+/* key = index << 8 | random tag; the key is both lkey and rkey. */
+int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t *key);
+int nic_mkey_destroy(struct nic *nic, uint32_t key);
+
+struct nic_cq_attr {
+	uint64_t buf_va;
+	uint64_t db_va;		/* doorbell record: [0] consumer index, [1] arm */
+	uint32_t cqe_count_log2;
+	uint32_t cqe_size_bytes; /* 64, or 128 (then the CQE is the second half) */
+	bool overrun_ignored;
+	uint64_t cookie;
+};
+/* Stores 0xffffffff to the record's arm word, so that the first arm is a change. */
+int nic_cq_create(struct nic *nic, const struct nic_cq_attr *attr, uint32_t *cqn);
+int nic_cq_destroy(struct nic *nic, uint32_t cqn); /* -EBUSY while a queue pair uses it */
+
+enum nic_qp_type { NIC_QP_RC }; /* more types come with later features */
+
+enum nic_qp_state {
+	NIC_QP_RESET,
+	NIC_QP_INIT,
+	NIC_QP_RTR,
+	NIC_QP_RTS,
+	NIC_QP_SQD,
+	NIC_QP_SQE,
+	NIC_QP_ERR,
+	NIC_QP_STATE_COUNT
+};
+
+struct nic_qp_attr {
+	enum nic_qp_type type;
+	uint32_t pdn;
+	uint32_t cqn_send;
+	uint32_t cqn_recv;
+	uint64_t buf_va;	/* receive ring first, send ring behind it [uverbs.md 3.4] */
+	uint64_t db_va;		/* [0] receive counter, [1] send counter */
+	uint32_t sq_wqebb_count; /* power of two; 0: no send ring */
+	uint32_t rq_wqe_count;	 /* power of two; 0: no receive ring */
+	uint32_t rq_wqe_size_log2;
+	uint32_t user_index;	/* what its CQEs carry at srqn_uidx */
+	bool sq_signal_all;
+	uint64_t cookie;
+};
+int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
+int nic_qp_destroy(struct nic *nic, uint32_t qpn);
+
+#define NIC_QP_SET_STATE_F (1u << 0)
+#define NIC_QP_SET_ACCESS_F (1u << 1)
+#define NIC_QP_SET_PATH_F (1u << 2)
+#define NIC_QP_SET_MTU_F (1u << 3)
+#define NIC_QP_SET_TIMEOUT_F (1u << 4)
+#define NIC_QP_SET_RETRY_F (1u << 5)
+#define NIC_QP_SET_RNR_RETRY_F (1u << 6)
+#define NIC_QP_SET_RQ_PSN_F (1u << 7)
+#define NIC_QP_SET_SQ_PSN_F (1u << 8)
+#define NIC_QP_SET_RD_ATOMIC_F (1u << 9)
+#define NIC_QP_SET_DEST_RD_ATOMIC_F (1u << 10)
+#define NIC_QP_SET_MIN_RNR_TIMER_F (1u << 11)
+#define NIC_QP_SET_DEST_QPN_F (1u << 12)
+#define NIC_QP_SET_PKEY_INDEX_F (1u << 13)
+#define NIC_QP_SET_PORT_F (1u << 14)
+#define NIC_QP_SET_CUR_STATE_F (1u << 15)
+
+/* The attributes of a queue pair, for modify (those whose bit is set in `set`) and query (all). */
+struct nic_qp_params {
+	uint32_t set;
+	enum nic_qp_state state;
+	enum nic_qp_state cur_state;
+	uint32_t access;	 /* NIC_ACCESS_REMOTE_*_F */
+	struct nic_path path;
+	uint32_t mtu_bytes;
+	uint8_t timeout;	 /* 4.096 us << timeout; 0: for ever */
+	uint8_t retry_count;	 /* 0 to 7 */
+	uint8_t rnr_retry;	 /* 7: without end */
+	uint8_t min_rnr_timer;	 /* code [IBTA1 table 45] */
+	uint8_t rd_atomic;	 /* as initiator */
+	uint8_t dest_rd_atomic;	 /* as responder */
+	uint8_t port;
+	uint16_t pkey_index;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	uint32_t dest_qpn;
+};
+/* -EINVAL, nothing changed: an edge that the specification does not have, a missing or wrong attribute. */
+int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params, uint64_t now_ns);
+int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *params);
+
+/* ---- data ----------------------------------------------------------------------------------------- */
+
+/*
+ * nic_doorbell - a register was written: word is its 8 bytes, the first 8 of a WQE (host order as
+ * loaded). The queue pair it names is looked at; what counts is its doorbell record. An index in word
+ * that the record has not reached is reported (NIC_EVENT_DB_AHEAD, once per queue pair) and not obeyed.
+ */
+void nic_doorbell(struct nic *nic, uint64_t word, uint64_t now_ns);
+
+/* nic_scan - looks at every doorbell record: send counters and arms. Cost: linear in live objects. */
+void nic_scan(struct nic *nic, uint64_t now_ns);
+
+/* nic_cq_scan - looks at the arm words of every completion queue. */
+void nic_cq_scan(struct nic *nic, uint64_t now_ns);
+
+/* nic_cq_arm - looks at the arm word of one completion queue (as the arm register names it). */
+void nic_cq_arm(struct nic *nic, uint32_t cqn, uint64_t now_ns);
+
+struct nic_rx {
+	const uint8_t *bth;	/* BTH up to and including pad. May change under us: headers are copied
+				   once, payload is copied once. */
+	size_t len_bytes;
+	const uint8_t *sgid;	/* 16 bytes, who sent it; NULL: this very port (the local wire) */
+	const uint8_t *dgid;	/* 16 bytes, NULL likewise */
+	uint8_t traffic_class;	/* as received, ECN included */
+};
+void nic_rx(struct nic *nic, const struct nic_rx *packet, uint64_t now_ns);
+
+struct nic_budget {
+	uint32_t packets;	/* packets to send at most */
+	uint32_t bytes;		/* payload bytes to send at most, give or take one packet */
+};
+
+enum nic_more {
+	NIC_IDLE,	/* nothing to do before nic_deadline_ns */
+	NIC_BUSY,	/* the budget ended first: run again */
+	NIC_BLOCKED,	/* the wire had no room: run again when it may have */
+};
+/* nic_run - sends what is due (acknowledgements, responses, requests) and runs expired timers. */
+enum nic_more nic_run(struct nic *nic, const struct nic_budget *budget, uint64_t now_ns);
+
+/* When nic_run next has a timer to run; UINT64_MAX: never. May be earlier than any real timer. */
+uint64_t nic_deadline_ns(const struct nic *nic);
+
+/* ---- seeing it ------------------------------------------------------------------------------------- */
+
+/* X(name): one uint64_t each, counted since nic_init. */
+#define NIC_COUNTERS(X)                                                                            \
+	X(tx_packets) X(tx_payload_bytes) X(rx_packets) X(rx_payload_bytes)                         \
+	X(rx_drop_malformed) X(rx_drop_qpn) X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey)     \
+	X(rx_drop_ack) X(rx_duplicate) X(rx_out_of_sequence)                                       \
+	X(tx_ack) X(tx_nak_sequence) X(tx_nak_invalid) X(tx_nak_access) X(tx_nak_operational)       \
+	X(tx_rnr) X(rx_nak) X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)         \
+	X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)                       \
+	X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)
+
+struct nic_counters {
+#define X(name) uint64_t name;
+	NIC_COUNTERS(X)
+#undef X
+};
+const struct nic_counters *nic_counters(const struct nic *nic);
+
+/* Walks every object and ASSERTs the core's own invariants (not what an application wrote). */
+void nic_check(const struct nic *nic);
+
+#endif

@@ -12,9 +12,9 @@ if(tool_sources)
 endif()
 
 if(EXISTS ${CMAKE_SOURCE_DIR}/sim/sim_main.c)
-	add_executable(rig5_sim_main sim/sim_main.c)
-	set_target_properties(rig5_sim_main PROPERTIES OUTPUT_NAME sim)
-	rig5_link_layers(rig5_sim_main ${RIG5_LAYERS})
+	add_executable(sim_program sim/sim_main.c)
+	set_target_properties(sim_program PROPERTIES OUTPUT_NAME sim)
+	rig5_link_layers(sim_program ${RIG5_LAYERS})
 endif()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*_bench.c)

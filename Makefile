@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The front door: each target installs what it misses, then does its job in build/.
+# CMakeLists.txt is the build itself, and can be used without this file.
+
+BUILD ?= build
+SEED ?= 1
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+packages_build = gcc libc6-dev cmake ninja-build pkg-config libssl-dev \
+	libcmocka-dev libibverbs-dev python3
+packages_bench = valgrind ucx-utils strace
+
+.PHONY: all demo check ci bench sim install clean help packages
+MAKEFLAGS += --no-print-directory
+
+# (1) the build directory, (2) further options of cmake, (3) targets, none for all
+configure = scripts/configure.sh $(1) $(2)
+compile = scripts/compile.sh $(1) $(JOBS) $(2)
+
+all: packages
+	@$(call configure,$(BUILD))
+	@$(call compile,$(BUILD))
+
+demo: packages
+	@$(call configure,$(BUILD))
+	@$(call compile,$(BUILD),rig5)
+	@scripts/demo.sh $(BUILD)
+
+check: all
+	@scripts/run_tests.sh $(BUILD)
+
+ci: check
+	@$(MAKE) sanitized
+
+# What `make ci` adds to `make check`. The tidy tests look at optimised objects and at the tree.
+.PHONY: sanitized
+sanitized: packages
+	@$(call configure,$(BUILD)-asan,-DRIG5_SANITIZE=address$(comma)undefined)
+	@$(call compile,$(BUILD)-asan)
+	@scripts/run_tests.sh $(BUILD)-asan -LE '^(tidy|setup)$$'
+
+bench: packages
+	@scripts/install_packages.sh $(packages_bench)
+	@$(call configure,$(BUILD))
+	@$(call compile,$(BUILD))
+	@bench/run $(BUILD)
+
+sim: packages
+	@$(call configure,$(BUILD))
+	@$(call compile,$(BUILD),sim_program)
+	@$(BUILD)/sim --seed $(SEED) $(SIMFLAGS)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	@cmake -E rm -rf build build-asan build-debug build-release build-tsan
+
+packages:
+	@scripts/install_packages.sh $(packages_build)
+
+help:
+	@echo 'make          build everything in $(BUILD)/'
+	@echo 'make demo     copy a file between two processes on the software NIC, and a perf table'
+	@echo 'make check    build, and run every test'
+	@echo 'make ci       make check, then the suite under the address and undefined sanitizers'
+	@echo 'make bench    measure, beside the peers; writes $(BUILD)/bench.json'
+	@echo 'make sim      one simulated world: SEED=<number>'
+	@echo 'make install  into PREFIX ($(PREFIX)), under DESTDIR if set'
+	@echo 'make clean    remove the build directories'
+
+comma := ,

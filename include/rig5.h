@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rig5.h - a lean driver for NVIDIA/Mellanox ConnectX (mlx5) network adapters, and for the software NIC
+ * that stands in for one where there is none.
+ *
+ * A program opens a NIC, registers memory regions, makes a completion queue and queue pairs, connects
+ * each queue pair to one of a peer, and then moves data with stores to memory:
+ *
+ *     rig_open("soft0", &nic);                      a NIC: "mlx5_0" is hardware, "soft0" software
+ *     rig_region_create(nic, buf, len, RIG_REMOTE_ALL, &region);
+ *     rig_cq_create(nic, 256, &cq);
+ *     rig_qp_create(cq, 64, 64, &qp);
+ *     rig_qp_endpoint(qp, &mine);                   send it to the peer, get the peer's
+ *     rig_qp_connect(qp, RIG_REMOTE_ALL, &theirs, NULL);
+ *     rig_qp_post(qp, &entry); rig_qp_ring(qp);     a write, read, send or atomic
+ *     rig_cq_poll(cq, wc, 16);                      its completion
+ *
+ * Errors. Every int function returns 0 or a count, or a negative errno: -EINVAL for the caller's
+ * mistake (nothing was changed, no byte of a ring was touched), -EAGAIN for a full ring, any other for
+ * what the kernel or the machine refused. rig_error() then has a sentence for a person. Outputs come
+ * last and are written only on success. A failed work request is not a failed call: it is a completion
+ * with a status.
+ *
+ * Threads. Every function may be called from any thread, except that one queue pair's post, receive
+ * and ring, one completion queue's poll and arm, and one NIC's wait each run one call at a time. A queue
+ * pair may be posted to while its completion queue is polled by another thread. Nothing here may be
+ * called from a signal handler. A child after fork uses none of its parent's NICs: calls on them return
+ * -EPERM there and do no harm.
+ *
+ * Ownership. A NIC owns its regions, completion queues and queue pairs: rig_close destroys them all, and
+ * each may be destroyed earlier, once. Application memory stays the application's: it must stay mapped
+ * while a region names it.
+ *
+ * Cost. On hardware rig_qp_post, _receive, _ring and rig_cq_poll make no system call, take no lock and
+ * allocate nothing. On the software NIC the pass that they lend may wake a peer.
+ */
+#ifndef RIG5_H
+#define RIG5_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rig_nic;
+struct rig_region;
+struct rig_cq;
+struct rig_qp;
+struct rig_ah;
+
+/*
+ * rig_error - a sentence about the last call that failed on this thread: what was asked, and the bound
+ * or the reason the kernel gave. Never NULL; empty if none failed yet. Valid until this thread's next
+ * failing call.
+ */
+const char *rig_error(void);
+
+/* ==== NICs ======================================================================================= */
+
+#define RIG_NAME_MAX 64
+
+enum rig_link { RIG_LINK_ETHERNET, RIG_LINK_INFINIBAND };
+
+/*
+ * A port's address. On Ethernet the 16 bytes of a RoCE v2 GID, network order: an IPv6 address, or an
+ * IPv4 one mapped into IPv6 (::ffff:a.b.c.d). On InfiniBand a local identifier.
+ */
+struct rig_address {
+	enum rig_link link;
+	uint16_t lid;	 /* InfiniBand; 0 on Ethernet */
+	uint8_t gid[16]; /* Ethernet; zero on InfiniBand */
+};
+
+struct rig_nic_info {
+	char name[RIG_NAME_MAX];
+	char bus[RIG_NAME_MAX];	 /* PCI address, or "software" */
+	bool software;
+	bool port_active;	 /* false: nothing can be connected until the port comes up */
+	enum rig_link link;
+	struct rig_address address;  /* what endpoints of this NIC carry */
+	uint32_t gid_index;	     /* of that address; 0 on InfiniBand */
+	uint32_t mtu_bytes;	     /* the port's active MTU */
+	uint64_t message_max_bytes;  /* largest message of one entry */
+	uint32_t entries_max;	     /* largest send ring */
+	uint32_t receives_max;	     /* largest receive ring */
+	uint32_t cqe_max;	     /* largest completion queue */
+	uint32_t inline_max_bytes;   /* most inline data of one entry */
+	uint32_t pieces_max;	     /* most pieces of one entry or receive */
+	uint64_t rate_bps;	     /* the port's speed; 0: not known */
+	char firmware[32];
+};
+
+/*
+ * rig_names - the names of the NICs that this machine has, hardware first, then software.
+ *   names  array of at least max; [0, n) is written, terminated strings.
+ * Returns how many there are, which may be more than max. No privilege is needed.
+ */
+int rig_names(char (*names)[RIG_NAME_MAX], int max);
+
+/*
+ * rig_open - a NIC, open.
+ *   name  the kernel's name ("mlx5_0") or a software NIC's ("soft0"); NULL: the first of rig_names.
+ * Returns 0, or
+ *   -ENODEV      no such NIC: see rig_names
+ *   -EACCES      no permission on its verbs file: the message names the file and its group
+ *   -EADDRINUSE  the software NIC's address belongs to another user
+ *   -ENOMEM      memory, or the RLIMIT_MEMLOCK, does not suffice: the message says which
+ * Opening the same NIC twice gives two independent NICs. Cost: milliseconds.
+ */
+int rig_open(const char *name, struct rig_nic **nic);
+
+/*
+ * rig_close - closes a NIC and all that was made of it. Once it returns the NIC touches no memory of
+ * this process. Later calls with it, or with what was made of it, return -EINVAL; a second close
+ * returns 0 and does nothing. The handle itself is never reused for another NIC.
+ */
+int rig_close(struct rig_nic *nic);
+
+int rig_nic_info(struct rig_nic *nic, struct rig_nic_info *info);
+
+/* ==== Memory regions ============================================================================== */
+
+/* What a peer may do to a region, or through a queue pair. Each includes the ones before it. */
+enum rig_access {
+	RIG_LOCAL,	  /* nothing: only this process's own entries and receives use it */
+	RIG_REMOTE_WRITE, /* write */
+	RIG_REMOTE_ALL,	  /* write, read and atomics */
+};
+
+/* A piece of a region, as this process's entries and receives name it. */
+struct rig_local {
+	uint64_t addr;
+	uint32_t len_bytes;
+	uint32_t key;
+};
+
+/* A piece of a region, as a peer's entries name it: plain data, to be sent to the peer. */
+struct rig_remote {
+	uint64_t addr;
+	uint64_t len_bytes;
+	uint32_t key;
+};
+
+/*
+ * rig_region_create - a region of host memory, [addr, addr + len_bytes), that the NIC may read and write
+ * and that a peer may use as `access` says.
+ * Returns 0, or
+ *   -EINVAL  len_bytes is 0, the range wraps, or access is not one of the enum
+ *   -EFAULT  not all of it is mapped (and writable)
+ *   -ENOMEM  RLIMIT_MEMLOCK is too low (the message gives it and what is needed), or memory is short
+ * The memory must stay mapped until the region is destroyed.
+ */
+int rig_region_create(struct rig_nic *nic, void *addr, size_t len_bytes, enum rig_access access,
+		      struct rig_region **region);
+
+/*
+ * rig_region_create_dmabuf - a region of a dma-buf: len_bytes from offset_bytes of fd. Peers and entries
+ * name its bytes by offset from 0. The fd stays the caller's and may be closed at once.
+ * -EOPNOTSUPP: this NIC cannot (the software NIC: not in this version).
+ */
+int rig_region_create_dmabuf(struct rig_nic *nic, int fd, uint64_t offset_bytes, uint64_t len_bytes,
+			     enum rig_access access, struct rig_region **region);
+
+/* -EBUSY: the kernel still uses it. Entries under way that name it complete with an error. */
+int rig_region_destroy(struct rig_region *region);
+
+/*
+ * rig_region_local / rig_region_remote - the piece [offset, offset + len) of a region.
+ * -EINVAL: it is not inside the region (also when offset + len overflows), or, for local, len is over
+ * 2^31 - 1. An empty piece is allowed anywhere in [0, size].
+ */
+int rig_region_local(const struct rig_region *region, uint64_t offset_bytes, uint64_t len_bytes,
+		     struct rig_local *local);
+int rig_region_remote(const struct rig_region *region, uint64_t offset_bytes, uint64_t len_bytes,
+		      struct rig_remote *remote);
+
+/* ==== Completion queues =========================================================================== */
+
+enum rig_kind { RIG_WC_ENTRY, RIG_WC_RECEIVE, RIG_WC_UNKNOWN };
+
+enum rig_status {
+	RIG_OK,
+	RIG_LOCAL_LENGTH,	    /* message longer than its receive, or than the transport carries */
+	RIG_LOCAL_QP_OPERATION,	    /* an entry the NIC cannot execute */
+	RIG_LOCAL_PROTECTION,	    /* a local piece's key, range or right is wrong */
+	RIG_FLUSHED,		    /* the queue pair failed before the NIC ran it */
+	RIG_MW_BIND,
+	RIG_BAD_RESPONSE,
+	RIG_LOCAL_ACCESS,
+	RIG_REMOTE_INVALID_REQUEST, /* the peer cannot execute it (or its receive was too short) */
+	RIG_REMOTE_ACCESS,	    /* the remote key, range or right is wrong */
+	RIG_REMOTE_OPERATION,
+	RIG_RETRY_EXCEEDED,	    /* the peer did not acknowledge: gone, or another address */
+	RIG_RNR_EXCEEDED,
+	RIG_REMOTE_ABORTED,
+	RIG_UNEXPECTED,		    /* a completion this library does not know; it frees no slot */
+};
+
+enum rig_wc_flags {
+	RIG_WC_IMM_F = 1 << 0,	/* imm is valid */
+	RIG_WC_GRH_F = 1 << 1,	/* UD: the first 40 bytes of the receive hold the GRH */
+};
+
+/* One completion. */
+struct rig_wc {
+	uint32_t qp;		/* rig_qp_number of the queue pair */
+	uint16_t index;		/* the entry's or receive's rig_qp_index, modulo 2^16 */
+	uint8_t kind;		/* enum rig_kind */
+	uint8_t status;		/* enum rig_status */
+	uint8_t op;		/* enum rig_op of an entry; of a receive: RIG_SEND or RIG_WRITE (with imm) */
+	uint8_t flags;		/* enum rig_wc_flags */
+	uint8_t syndrome;	/* the NIC's, 0 on success [mlx5dv.h mlx5_err_cqe] */
+	uint8_t vendor_syndrome;
+	uint32_t len_bytes;	/* receives, reads and atomics: bytes that arrived */
+	uint32_t imm;		/* host order */
+	uint32_t source_qp;	/* UD only */
+	uint64_t time_ticks;	/* the NIC's clock; 0 where it has none */
+};
+
+/*
+ * rig_cq_create - a completion queue with room for at least cqe_count completions (1 to 2^22, rounded
+ * up to a power of two), or -EINVAL, or the kernel's error with the NIC's bound named.
+ */
+int rig_cq_create(struct rig_nic *nic, int cqe_count, struct rig_cq **cq);
+
+/*
+ * rig_cq_poll - the completions that have arrived, oldest first.
+ *   wc   array of at least max; [0, n) is written, the rest is left alone.
+ *   max  1 to 65535.
+ * Returns n (0: none yet); -ENODEV: the NIC is gone, nothing but destroy calls will work; -EINVAL.
+ * A request that fails completes even when it asked for no completion [IBTA1 10.7.3.1].
+ * Memory: what the NIC wrote for wc[i] is visible when the call returns.
+ * Cost: no system call, lock or allocation; one cache line read when empty.
+ */
+int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max);
+
+/*
+ * rig_cq_arm - asks for one event (rig_wait) at the next completion. If completions arrived since the
+ * last poll the event comes at once: none is lost between a poll that found nothing and the arm.
+ * Arm, poll once more, then wait.
+ */
+int rig_cq_arm(struct rig_cq *cq);
+
+/* -EBUSY while a queue pair of it lives. */
+int rig_cq_destroy(struct rig_cq *cq);
+
+/* A completion as one line for people ("queue pair 0x4011 entry 12: remote access error (0x88): ...").
+ * Writes at most size bytes, terminated; returns the line's whole length. */
+int rig_wc_text(const struct rig_wc *wc, char *text, size_t size);
+const char *rig_status_text(enum rig_status status);
+
+/* ==== Queue pairs ================================================================================= */
+
+/* What a peer needs to connect to a queue pair: plain data, to be sent to it by any means. */
+struct rig_endpoint {
+	uint32_t qp;		/* its number, 24 bits */
+	uint32_t psn;		/* the packet sequence number it starts at, 24 bits */
+	struct rig_address address;
+	uint32_t mtu_bytes;	/* its port's active MTU */
+	uint32_t ece;		/* options of enhanced connection establishment; 0: none */
+};
+
+/*
+ * An endpoint as one word that a person can paste into another terminal, and back. rig_endpoint_print
+ * needs RIG_ENDPOINT_TEXT bytes and returns the length; rig_endpoint_parse takes surrounding white space
+ * and returns 0, or -EINVAL with a message that says what is wrong.
+ */
+#define RIG_ENDPOINT_TEXT 128
+int rig_endpoint_print(const struct rig_endpoint *endpoint, char *text, size_t size);
+int rig_endpoint_parse(const char *text, struct rig_endpoint *endpoint);
+
+/*
+ * rig_qp_create - an unconnected reliable queue pair of cq's NIC.
+ *   entries   room of the send ring in 64-byte slots, >= 1, rounded up to a power of two. An entry takes
+ *             one slot, or more if it has much inline data or many pieces (rig_entry_slots).
+ *   receives  room of the receive ring, rounded up to a power of two no smaller than 4; 0: no receive
+ *             ring, and so no messages: the peer only reads and writes this process's regions.
+ * Completions of both rings go to cq. It starts at a random packet sequence number.
+ * Returns 0, or
+ *   -EINVAL  entries < 1, receives < 0, or the queue pairs of cq together (rounded) would hold more
+ *            than cq does
+ *   -ERANGE  more than the NIC holds, or than 2^15: the message names the bound
+ *   -ENOMEM  the rings cannot be allocated; else what the kernel said
+ */
+int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **qp);
+
+uint32_t rig_qp_number(const struct rig_qp *qp);
+int rig_qp_endpoint(const struct rig_qp *qp, struct rig_endpoint *endpoint);
+
+/* How to reach the peer, where the defaults do not do. Zero: the default of each. */
+struct rig_path {
+	bool gid_index_set;
+	uint8_t gid_index;	/* source GID */
+	uint8_t dscp;		/* 6 bits; the ECN bits belong to the NIC */
+	uint8_t hop_limit;	/* 0: 64 */
+	uint32_t flow_label;	/* 20 bits; 0: from the queue pair numbers */
+};
+
+/*
+ * rig_qp_connect - connects qp to the peer's queue pair, at the smaller of both ports' MTUs, and makes
+ * it ready to receive and to send.
+ *   access  what the peer may do to this process's regions through qp, whatever they allow beyond.
+ *   path    NULL: the defaults.
+ * A request that the peer does not acknowledge is retried 7 times, each after 67 ms (Ethernet) or 1.07 s
+ * (InfiniBand), and its entry then fails with RIG_RETRY_EXCEEDED. A send that finds no receive is retried
+ * without end; this side asks its peer to wait 0.64 ms between tries. peer may be qp's own endpoint: it
+ * is then its own peer, and moves bytes within this process, through the NIC, as access allows.
+ * Returns 0, or -EINVAL: connected already, an address of the other link layer, an impossible endpoint or
+ * path; or the kernel's error: qp is then reset and may be connected again.
+ */
+int rig_qp_connect(struct rig_qp *qp, enum rig_access access, const struct rig_endpoint *peer,
+		   const struct rig_path *path);
+
+enum rig_ring { RIG_RING_SEND, RIG_RING_RECEIVE };
+
+/*
+ * rig_qp_room - slots that a ring takes before it is full; -EINVAL. A send slot is free again once a
+ * completion of its entry, or of a later one, was polled; a receive's once its own was.
+ */
+int rig_qp_room(const struct rig_qp *qp, enum rig_ring ring);
+
+/*
+ * rig_qp_index - the index that the next entry or receive will have: the count of slots used so far,
+ * modulo 2^16. Its completion names it. A ring of n slots never has two of the same index modulo n, so
+ * an array of n elements, indexed by index & (n - 1), holds what a program keeps per request.
+ */
+uint16_t rig_qp_index(const struct rig_qp *qp, enum rig_ring ring);
+
+enum rig_op {
+	RIG_WRITE,
+	RIG_READ,
+	RIG_SEND,
+	RIG_FETCH_ADD,
+	RIG_COMPARE_SWAP,
+};
+
+enum rig_entry_flags {
+	RIG_SIGNAL_F = 1 << 0,	  /* a completion when it is done */
+	RIG_FENCE_F = 1 << 1,	  /* starts after earlier reads and atomics of this queue pair ended */
+	RIG_SOLICITED_F = 1 << 2, /* the peer's arm for solicited receives fires */
+	RIG_INLINE_F = 1 << 3,	  /* the data is inline_data, copied now; write and send only */
+	RIG_IMM_F = 1 << 4,	  /* carries imm; write and send only. Takes a receive of the peer */
+};
+
+/*
+ * One work request. Clear it, then set what the operation needs.
+ *   write, send  inline_data and inline_len_bytes, or pieces (gathered in order)
+ *   read         pieces (scattered in order)
+ *   atomics      one piece of 8 bytes that gets the old value, remote 8-byte aligned; memory is in host
+ *                order at both ends
+ * An empty piece, and an entry without any, is allowed: a message of 0 bytes.
+ */
+struct rig_entry {
+	uint8_t op;		/* enum rig_op */
+	uint8_t flags;		/* enum rig_entry_flags */
+	uint16_t piece_count;
+	uint32_t imm;		/* host order */
+	union {
+		const struct rig_local *pieces;
+		const void *inline_data;
+	};
+	uint32_t inline_len_bytes;
+	uint32_t remote_key;
+	uint64_t remote_addr;	/* write, read, atomics; see rig_remote */
+	uint64_t add_or_swap;	/* fetch-and-add: addend; compare-and-swap: new value */
+	uint64_t compare;	/* compare-and-swap */
+	/* For datagram and dynamically connected queue pairs; not supported yet: must be zero. */
+	struct rig_ah *ah;
+	uint32_t remote_qp;
+	uint32_t remote_qkey;
+	uint64_t remote_dc_key;
+	uint32_t stream;
+};
+
+/* The 64-byte slots that an entry takes; -EINVAL if it could not be posted to any queue pair. */
+int rig_entry_slots(const struct rig_entry *entry);
+
+/*
+ * rig_qp_post - writes one entry into the send ring. The NIC runs it after the next rig_qp_ring. entry,
+ * its pieces and inline data may be reused at once; the memory that pieces name once it completed.
+ * Returns 0; -EAGAIN: the ring has no room for it; -EINVAL: not connected, over the port's largest
+ * message or 2^31 - 1 bytes, over the inline or piece limit, or a field set that is not supported.
+ */
+int rig_qp_post(struct rig_qp *qp, const struct rig_entry *entry);
+
+/*
+ * rig_qp_receive - posts one receive, of up to local->len_bytes, for the peer's next message that no
+ * earlier receive took. The NIC may fill it as soon as the call returns. rig_qp_receive_pieces: into
+ * several pieces in order. Returns 0; -EAGAIN: full; -EINVAL: not connected, no receive ring, bad pieces.
+ */
+int rig_qp_receive(struct rig_qp *qp, const struct rig_local *local);
+int rig_qp_receive_pieces(struct rig_qp *qp, const struct rig_local *pieces, int piece_count);
+
+/* rig_qp_ring - hands the NIC all entries posted since the last ring; nothing if there are none. */
+int rig_qp_ring(struct rig_qp *qp);
+
+/*
+ * rig_qp_destroy - destroys qp and frees its rings, also when it returns an error. Once it returns 0 the
+ * NIC runs none of its entries and touches no memory for it, and its completions that were not polled
+ * are gone. The peer's entries fail after their retries. An error is the kernel's refusal: its
+ * completions then keep their room in the completion queue until the NIC closes.
+ */
+int rig_qp_destroy(struct rig_qp *qp);
+
+/* ==== Events ====================================================================================== */
+
+enum rig_event_kind {
+	RIG_EVENT_COMPLETION,	/* an armed completion queue has a completion */
+	RIG_EVENT_QP_ERROR,	/* a queue pair failed */
+	RIG_EVENT_CQ_ERROR,	/* a completion queue overran; its queue pairs failed */
+	RIG_EVENT_PORT,		/* the port came up, went down, or changed its address */
+	RIG_EVENT_NIC_ERROR,	/* the NIC is gone */
+	RIG_EVENT_OTHER,
+};
+
+struct rig_event {
+	enum rig_event_kind kind;
+	struct rig_cq *cq;	/* completion, completion queue error; else NULL */
+	uint32_t qp;		/* number; queue pair error */
+	uint32_t code;		/* the kernel's IB_EVENT_* number; 0 for a completion */
+	char text[96];		/* in words */
+};
+
+/*
+ * rig_wait - waits until something happened, up to timeout_ms (-1: without end; 0: only look).
+ * Returns the number of events written (0: the time is up), -EINTR: a signal came, or another -errno.
+ */
+int rig_wait(struct rig_nic *nic, int timeout_ms, struct rig_event *events, int max);
+
+/* A descriptor for the caller's own poll or epoll: readable when rig_wait has something to report. It
+ * stays the NIC's. Before sleeping on it call rig_wait with 0 until it returns 0. */
+int rig_fd(struct rig_nic *nic);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

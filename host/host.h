@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host/host.h - the real world for the software NIC: the port it shares with other processes of this
- * user, the local wire between them, guarded access to application memory, and who runs the NIC when.
+ * host/host.h - the real world for the software NIC: the port it shares with other processes of
+ * this user, the local wire between them, guarded access to application memory, and who runs the
+ * NIC when.
  *
- * One struct host_port is this process's membership of one port (user, network namespace, address). It
- * owns the arena's lock, the engine thread, the registry mapping and the rings. The NIC core itself is
- * given to it by its caller, which also decides what a pass does first (the hook).
+ * One struct host_port is this process's membership of one port (user, network namespace, address).
+ * It owns the arena's lock, the engine thread, the registry mapping and the rings. The NIC core
+ * itself is given to it by its caller, which also decides what a pass does first (the hook).
  */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
@@ -21,11 +22,12 @@ struct host_port;
 
 struct host_port_config {
 	const char *name;	   /* "soft0", for messages */
-	const char *address;	   /* "127.0.0.1"; NULL: the first free loopback address of this user */
+	const char *address; /* "127.0.0.1"; NULL: the first free loopback address of this user */
 	uint32_t mtu_bytes;
 	/* Called under the lock at the start of each pass: notice doorbells. May be NULL. */
 	void (*notice)(void *ctx, uint64_t now_ns);
-	/* Looks at every doorbell record, called now and then and always before the engine sleeps. */
+	/* Looks at every doorbell record, called now and then and always before the engine
+	 * sleeps. */
 	void (*scan)(void *ctx, uint64_t now_ns);
 	void *ctx;
 };
@@ -42,22 +44,25 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 /* Stops the engine thread, gives back the slot and its queue pair numbers, unmaps. */
 void host_port_leave(struct host_port *port);
 
-/* The GID of the port (network order), and the nic_env whose callbacks this port implements: guarded
- * memory, local wire, queue pair number blocks. The caller fills in .event (and .packet) itself. */
+/* The GID of the port (network order), and the nic_env whose callbacks this port implements:
+ * guarded memory, local wire, queue pair number blocks. The caller fills in .event (and .packet)
+ * itself. */
 void host_port_gid(const struct host_port *port, uint8_t gid[static 16]);
 void host_port_env(struct host_port *port, struct nic_env *env);
 
 /* Gives the port its NIC and starts the engine thread. */
 int host_port_start(struct host_port *port, struct nic *nic);
 
-/* The NIC's lock, for control calls. Not recursive. unlock runs a pass first if one was asked for. */
+/* The NIC's lock, for control calls. Not recursive. unlock runs a pass first if one was asked
+ * for. */
 void host_port_lock(struct host_port *port);
 void host_port_unlock(struct host_port *port);
 uint64_t host_now_ns(void);
 
 /*
- * host_port_progress - lends the calling thread to the NIC: one bounded pass if nobody else is in one;
- * else asks the one that is to go round again. Never blocks. Cost when nothing is to do: about 20 ns.
+ * host_port_progress - lends the calling thread to the NIC: one bounded pass if nobody else is in
+ * one; else asks the one that is to go round again. Never blocks. Cost when nothing is to do: about
+ * 20 ns.
  */
 void host_port_progress(struct host_port *port);
 /* This thread is about to sleep in poll(2): the engine thread takes over at once. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rig5.h - a lean driver for NVIDIA/Mellanox ConnectX (mlx5) network adapters, and for the software NIC
- * that stands in for one where there is none.
+ * rig5.h - a lean driver for NVIDIA/Mellanox ConnectX (mlx5) network adapters, and for the software
+ * NIC that stands in for one where there is none.
  *
- * A program opens a NIC, registers memory regions, makes a completion queue and queue pairs, connects
- * each queue pair to one of a peer, and then moves data with stores to memory:
+ * A program opens a NIC, registers memory regions, makes a completion queue and queue pairs,
+ * connects each queue pair to one of a peer, and then moves data with stores to memory:
  *
  *     rig_open("soft0", &nic);                      a NIC: "mlx5_0" is hardware, "soft0" software
  *     rig_region_create(nic, buf, len, RIG_REMOTE_ALL, &region);
@@ -16,23 +16,23 @@
  *     rig_cq_poll(cq, wc, 16);                      its completion
  *
  * Errors. Every int function returns 0 or a count, or a negative errno: -EINVAL for the caller's
- * mistake (nothing was changed, no byte of a ring was touched), -EAGAIN for a full ring, any other for
- * what the kernel or the machine refused. rig_error() then has a sentence for a person. Outputs come
- * last and are written only on success. A failed work request is not a failed call: it is a completion
- * with a status.
+ * mistake (nothing was changed, no byte of a ring was touched), -EAGAIN for a full ring, any other
+ * for what the kernel or the machine refused. rig_error() then has a sentence for a person. Outputs
+ * come last and are written only on success. A failed work request is not a failed call: it is a
+ * completion with a status.
  *
  * Threads. Every function may be called from any thread, except that one queue pair's post, receive
- * and ring, one completion queue's poll and arm, and one NIC's wait each run one call at a time. A queue
- * pair may be posted to while its completion queue is polled by another thread. Nothing here may be
- * called from a signal handler. A child after fork uses none of its parent's NICs: calls on them return
- * -EPERM there and do no harm.
+ * and ring, one completion queue's poll and arm, and one NIC's wait each run one call at a time. A
+ * queue pair may be posted to while its completion queue is polled by another thread. Nothing here
+ * may be called from a signal handler. A child after fork uses none of its parent's NICs: calls on
+ * them return -EPERM there and do no harm.
  *
- * Ownership. A NIC owns its regions, completion queues and queue pairs: rig_close destroys them all, and
- * each may be destroyed earlier, once. Application memory stays the application's: it must stay mapped
- * while a region names it.
+ * Ownership. A NIC owns its regions, completion queues and queue pairs: rig_close destroys them
+ * all, and each may be destroyed earlier, once. Application memory stays the application's: it must
+ * stay mapped while a region names it.
  *
- * Cost. On hardware rig_qp_post, _receive, _ring and rig_cq_poll make no system call, take no lock and
- * allocate nothing. On the software NIC the pass that they lend may wake a peer.
+ * Cost. On hardware rig_qp_post, _receive, _ring and rig_cq_poll make no system call, take no lock
+ * and allocate nothing. On the software NIC the pass that they lend may wake a peer.
  */
 #ifndef RIG5_H
 #define RIG5_H
@@ -45,6 +45,9 @@
 extern "C" {
 #endif
 
+/* The library hides all that is not declared here. */
+#pragma GCC visibility push(default)
+
 struct rig_nic;
 struct rig_region;
 struct rig_cq;
@@ -52,21 +55,21 @@ struct rig_qp;
 struct rig_ah;
 
 /*
- * rig_error - a sentence about the last call that failed on this thread: what was asked, and the bound
- * or the reason the kernel gave. Never NULL; empty if none failed yet. Valid until this thread's next
- * failing call.
+ * rig_error - a sentence about the last call that failed on this thread: what was asked, and the
+ * bound or the reason the kernel gave. Never NULL; empty if none failed yet. Valid until this
+ * thread's next failing call.
  */
 const char *rig_error(void);
 
-/* ==== NICs ======================================================================================= */
+/* ==== NICs ==================================================================================== */
 
 #define RIG_NAME_MAX 64
 
 enum rig_link { RIG_LINK_ETHERNET, RIG_LINK_INFINIBAND };
 
 /*
- * A port's address. On Ethernet the 16 bytes of a RoCE v2 GID, network order: an IPv6 address, or an
- * IPv4 one mapped into IPv6 (::ffff:a.b.c.d). On InfiniBand a local identifier.
+ * A port's address. On Ethernet the 16 bytes of a RoCE v2 GID, network order: an IPv6 address, or
+ * an IPv4 one mapped into IPv6 (::ffff:a.b.c.d). On InfiniBand a local identifier.
  */
 struct rig_address {
 	enum rig_link link;
@@ -113,15 +116,15 @@ int rig_names(char (*names)[RIG_NAME_MAX], int max);
 int rig_open(const char *name, struct rig_nic **nic);
 
 /*
- * rig_close - closes a NIC and all that was made of it. Once it returns the NIC touches no memory of
- * this process. Later calls with it, or with what was made of it, return -EINVAL; a second close
+ * rig_close - closes a NIC and all that was made of it. Once it returns the NIC touches no memory
+ * of this process. Later calls with it, or with what was made of it, return -EINVAL; a second close
  * returns 0 and does nothing. The handle itself is never reused for another NIC.
  */
 int rig_close(struct rig_nic *nic);
 
 int rig_nic_info(struct rig_nic *nic, struct rig_nic_info *info);
 
-/* ==== Memory regions ============================================================================== */
+/* ==== Memory regions ========================================================================== */
 
 /* What a peer may do to a region, or through a queue pair. Each includes the ones before it. */
 enum rig_access {
@@ -145,20 +148,21 @@ struct rig_remote {
 };
 
 /*
- * rig_region_create - a region of host memory, [addr, addr + len_bytes), that the NIC may read and write
- * and that a peer may use as `access` says.
+ * rig_region_create - a region of host memory, [addr, addr + len_bytes), that the NIC may read and
+ * write and that a peer may use as `access` says.
  * Returns 0, or
  *   -EINVAL  len_bytes is 0, the range wraps, or access is not one of the enum
  *   -EFAULT  not all of it is mapped (and writable)
- *   -ENOMEM  RLIMIT_MEMLOCK is too low (the message gives it and what is needed), or memory is short
+ *   -ENOMEM  RLIMIT_MEMLOCK is too low (the message gives it and what is needed), or memory is
+ *   short
  * The memory must stay mapped until the region is destroyed.
  */
 int rig_region_create(struct rig_nic *nic, void *addr, size_t len_bytes, enum rig_access access,
 		      struct rig_region **region);
 
 /*
- * rig_region_create_dmabuf - a region of a dma-buf: len_bytes from offset_bytes of fd. Peers and entries
- * name its bytes by offset from 0. The fd stays the caller's and may be closed at once.
+ * rig_region_create_dmabuf - a region of a dma-buf: len_bytes from offset_bytes of fd. Peers and
+ * entries name its bytes by offset from 0. The fd stays the caller's and may be closed at once.
  * -EOPNOTSUPP: this NIC cannot (the software NIC: not in this version).
  */
 int rig_region_create_dmabuf(struct rig_nic *nic, int fd, uint64_t offset_bytes, uint64_t len_bytes,
@@ -169,21 +173,21 @@ int rig_region_destroy(struct rig_region *region);
 
 /*
  * rig_region_local / rig_region_remote - the piece [offset, offset + len) of a region.
- * -EINVAL: it is not inside the region (also when offset + len overflows), or, for local, len is over
- * 2^31 - 1. An empty piece is allowed anywhere in [0, size].
+ * -EINVAL: it is not inside the region (also when offset + len overflows), or, for local, len is
+ * over 2^31 - 1. An empty piece is allowed anywhere in [0, size].
  */
 int rig_region_local(const struct rig_region *region, uint64_t offset_bytes, uint64_t len_bytes,
 		     struct rig_local *local);
 int rig_region_remote(const struct rig_region *region, uint64_t offset_bytes, uint64_t len_bytes,
 		      struct rig_remote *remote);
 
-/* ==== Completion queues =========================================================================== */
+/* ==== Completion queues ======================================================================= */
 
 enum rig_kind { RIG_WC_ENTRY, RIG_WC_RECEIVE, RIG_WC_UNKNOWN };
 
 enum rig_status {
 	RIG_OK,
-	RIG_LOCAL_LENGTH,	    /* message longer than its receive, or than the transport carries */
+	RIG_LOCAL_LENGTH, /* message longer than its receive, or than the transport carries */
 	RIG_LOCAL_QP_OPERATION,	    /* an entry the NIC cannot execute */
 	RIG_LOCAL_PROTECTION,	    /* a local piece's key, range or right is wrong */
 	RIG_FLUSHED,		    /* the queue pair failed before the NIC ran it */
@@ -210,7 +214,7 @@ struct rig_wc {
 	uint16_t index;		/* the entry's or receive's rig_qp_index, modulo 2^16 */
 	uint8_t kind;		/* enum rig_kind */
 	uint8_t status;		/* enum rig_status */
-	uint8_t op;		/* enum rig_op of an entry; of a receive: RIG_SEND or RIG_WRITE (with imm) */
+	uint8_t op; /* enum rig_op of an entry; of a receive: RIG_SEND or RIG_WRITE (with imm) */
 	uint8_t flags;		/* enum rig_wc_flags */
 	uint8_t syndrome;	/* the NIC's, 0 on success [mlx5dv.h mlx5_err_cqe] */
 	uint8_t vendor_syndrome;
@@ -221,8 +225,8 @@ struct rig_wc {
 };
 
 /*
- * rig_cq_create - a completion queue with room for at least cqe_count completions (1 to 2^22, rounded
- * up to a power of two), or -EINVAL, or the kernel's error with the NIC's bound named.
+ * rig_cq_create - a completion queue with room for at least cqe_count completions (1 to 2^22,
+ * rounded up to a power of two), or -EINVAL, or the kernel's error with the NIC's bound named.
  */
 int rig_cq_create(struct rig_nic *nic, int cqe_count, struct rig_cq **cq);
 
@@ -238,21 +242,21 @@ int rig_cq_create(struct rig_nic *nic, int cqe_count, struct rig_cq **cq);
 int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max);
 
 /*
- * rig_cq_arm - asks for one event (rig_wait) at the next completion. If completions arrived since the
- * last poll the event comes at once: none is lost between a poll that found nothing and the arm.
- * Arm, poll once more, then wait.
+ * rig_cq_arm - asks for one event (rig_wait) at the next completion. If completions arrived since
+ * the last poll the event comes at once: none is lost between a poll that found nothing and the
+ * arm. Arm, poll once more, then wait.
  */
 int rig_cq_arm(struct rig_cq *cq);
 
 /* -EBUSY while a queue pair of it lives. */
 int rig_cq_destroy(struct rig_cq *cq);
 
-/* A completion as one line for people ("queue pair 0x4011 entry 12: remote access error (0x88): ...").
- * Writes at most size bytes, terminated; returns the line's whole length. */
+/* A completion as one line for people ("queue pair 0x4011 entry 12: remote access error (0x88):
+ * ..."). Writes at most size bytes, terminated; returns the line's whole length. */
 int rig_wc_text(const struct rig_wc *wc, char *text, size_t size);
 const char *rig_status_text(enum rig_status status);
 
-/* ==== Queue pairs ================================================================================= */
+/* ==== Queue pairs ============================================================================= */
 
 /* What a peer needs to connect to a queue pair: plain data, to be sent to it by any means. */
 struct rig_endpoint {
@@ -264,9 +268,9 @@ struct rig_endpoint {
 };
 
 /*
- * An endpoint as one word that a person can paste into another terminal, and back. rig_endpoint_print
- * needs RIG_ENDPOINT_TEXT bytes and returns the length; rig_endpoint_parse takes surrounding white space
- * and returns 0, or -EINVAL with a message that says what is wrong.
+ * An endpoint as one word that a person can paste into another terminal, and back.
+ * rig_endpoint_print needs RIG_ENDPOINT_TEXT bytes and returns the length; rig_endpoint_parse takes
+ * surrounding white space and returns 0, or -EINVAL with a message that says what is wrong.
  */
 #define RIG_ENDPOINT_TEXT 128
 int rig_endpoint_print(const struct rig_endpoint *endpoint, char *text, size_t size);
@@ -274,10 +278,11 @@ int rig_endpoint_parse(const char *text, struct rig_endpoint *endpoint);
 
 /*
  * rig_qp_create - an unconnected reliable queue pair of cq's NIC.
- *   entries   room of the send ring in 64-byte slots, >= 1, rounded up to a power of two. An entry takes
- *             one slot, or more if it has much inline data or many pieces (rig_entry_slots).
- *   receives  room of the receive ring, rounded up to a power of two no smaller than 4; 0: no receive
- *             ring, and so no messages: the peer only reads and writes this process's regions.
+ *   entries   room of the send ring in 64-byte slots, >= 1, rounded up to a power of two. An entry
+ *             takes one slot, or more if it has much inline data or many pieces (rig_entry_slots).
+ *   receives  room of the receive ring, rounded up to a power of two no smaller than 4; 0: no
+ *             receive ring, and so no messages: the peer only reads and writes this process's
+ *             regions.
  * Completions of both rings go to cq. It starts at a random packet sequence number.
  * Returns 0, or
  *   -EINVAL  entries < 1, receives < 0, or the queue pairs of cq together (rounded) would hold more
@@ -300,16 +305,17 @@ struct rig_path {
 };
 
 /*
- * rig_qp_connect - connects qp to the peer's queue pair, at the smaller of both ports' MTUs, and makes
- * it ready to receive and to send.
+ * rig_qp_connect - connects qp to the peer's queue pair, at the smaller of both ports' MTUs, and
+ * makes it ready to receive and to send.
  *   access  what the peer may do to this process's regions through qp, whatever they allow beyond.
  *   path    NULL: the defaults.
- * A request that the peer does not acknowledge is retried 7 times, each after 67 ms (Ethernet) or 1.07 s
- * (InfiniBand), and its entry then fails with RIG_RETRY_EXCEEDED. A send that finds no receive is retried
- * without end; this side asks its peer to wait 0.64 ms between tries. peer may be qp's own endpoint: it
- * is then its own peer, and moves bytes within this process, through the NIC, as access allows.
- * Returns 0, or -EINVAL: connected already, an address of the other link layer, an impossible endpoint or
- * path; or the kernel's error: qp is then reset and may be connected again.
+ * A request that the peer does not acknowledge is retried 7 times, each after 67 ms (Ethernet) or
+ * 1.07 s (InfiniBand), and its entry then fails with RIG_RETRY_EXCEEDED. A send that finds no
+ * receive is retried without end; this side asks its peer to wait 0.64 ms between tries. peer may
+ * be qp's own endpoint: it is then its own peer, and moves bytes within this process, through the
+ * NIC, as access allows. Returns 0, or -EINVAL: connected already, an address of the other link
+ * layer, an impossible endpoint or path; or the kernel's error: qp is then reset and may be
+ * connected again.
  */
 int rig_qp_connect(struct rig_qp *qp, enum rig_access access, const struct rig_endpoint *peer,
 		   const struct rig_path *path);
@@ -317,15 +323,16 @@ int rig_qp_connect(struct rig_qp *qp, enum rig_access access, const struct rig_e
 enum rig_ring { RIG_RING_SEND, RIG_RING_RECEIVE };
 
 /*
- * rig_qp_room - slots that a ring takes before it is full; -EINVAL. A send slot is free again once a
- * completion of its entry, or of a later one, was polled; a receive's once its own was.
+ * rig_qp_room - slots that a ring takes before it is full; -EINVAL. A send slot is free again once
+ * a completion of its entry, or of a later one, was polled; a receive's once its own was.
  */
 int rig_qp_room(const struct rig_qp *qp, enum rig_ring ring);
 
 /*
- * rig_qp_index - the index that the next entry or receive will have: the count of slots used so far,
- * modulo 2^16. Its completion names it. A ring of n slots never has two of the same index modulo n, so
- * an array of n elements, indexed by index & (n - 1), holds what a program keeps per request.
+ * rig_qp_index - the index that the next entry or receive will have: the count of slots used so
+ * far, modulo 2^16. Its completion names it. A ring of n slots never has two of the same index
+ * modulo n, so an array of n elements, indexed by index & (n - 1), holds what a program keeps per
+ * request.
  */
 uint16_t rig_qp_index(const struct rig_qp *qp, enum rig_ring ring);
 
@@ -339,18 +346,18 @@ enum rig_op {
 
 enum rig_entry_flags {
 	RIG_SIGNAL_F = 1 << 0,	  /* a completion when it is done */
-	RIG_FENCE_F = 1 << 1,	  /* starts after earlier reads and atomics of this queue pair ended */
+	RIG_FENCE_F = 1 << 1, /* starts after earlier reads and atomics of this queue pair ended */
 	RIG_SOLICITED_F = 1 << 2, /* the peer's arm for solicited receives fires */
 	RIG_INLINE_F = 1 << 3,	  /* the data is inline_data, copied now; write and send only */
-	RIG_IMM_F = 1 << 4,	  /* carries imm; write and send only. Takes a receive of the peer */
+	RIG_IMM_F = 1 << 4, /* carries imm; write and send only. Takes a receive of the peer */
 };
 
 /*
  * One work request. Clear it, then set what the operation needs.
  *   write, send  inline_data and inline_len_bytes, or pieces (gathered in order)
  *   read         pieces (scattered in order)
- *   atomics      one piece of 8 bytes that gets the old value, remote 8-byte aligned; memory is in host
- *                order at both ends
+ *   atomics      one piece of 8 bytes that gets the old value, remote 8-byte aligned; memory is in
+ *                host order at both ends
  * An empty piece, and an entry without any, is allowed: a message of 0 bytes.
  */
 struct rig_entry {
@@ -379,17 +386,19 @@ struct rig_entry {
 int rig_entry_slots(const struct rig_entry *entry);
 
 /*
- * rig_qp_post - writes one entry into the send ring. The NIC runs it after the next rig_qp_ring. entry,
- * its pieces and inline data may be reused at once; the memory that pieces name once it completed.
- * Returns 0; -EAGAIN: the ring has no room for it; -EINVAL: not connected, over the port's largest
- * message or 2^31 - 1 bytes, over the inline or piece limit, or a field set that is not supported.
+ * rig_qp_post - writes one entry into the send ring. The NIC runs it after the next rig_qp_ring.
+ * entry, its pieces and inline data may be reused at once; the memory that pieces name once it
+ * completed. Returns 0; -EAGAIN: the ring has no room for it; -EINVAL: not connected, over the
+ * port's largest message or 2^31 - 1 bytes, over the inline or piece limit, or a field set that is
+ * not supported.
  */
 int rig_qp_post(struct rig_qp *qp, const struct rig_entry *entry);
 
 /*
- * rig_qp_receive - posts one receive, of up to local->len_bytes, for the peer's next message that no
- * earlier receive took. The NIC may fill it as soon as the call returns. rig_qp_receive_pieces: into
- * several pieces in order. Returns 0; -EAGAIN: full; -EINVAL: not connected, no receive ring, bad pieces.
+ * rig_qp_receive - posts one receive, of up to local->len_bytes, for the peer's next message that
+ * no earlier receive took. The NIC may fill it as soon as the call returns. rig_qp_receive_pieces:
+ * into several pieces in order. Returns 0; -EAGAIN: full; -EINVAL: not connected, no receive ring,
+ * bad pieces.
  */
 int rig_qp_receive(struct rig_qp *qp, const struct rig_local *local);
 int rig_qp_receive_pieces(struct rig_qp *qp, const struct rig_local *pieces, int piece_count);
@@ -398,14 +407,14 @@ int rig_qp_receive_pieces(struct rig_qp *qp, const struct rig_local *pieces, int
 int rig_qp_ring(struct rig_qp *qp);
 
 /*
- * rig_qp_destroy - destroys qp and frees its rings, also when it returns an error. Once it returns 0 the
- * NIC runs none of its entries and touches no memory for it, and its completions that were not polled
- * are gone. The peer's entries fail after their retries. An error is the kernel's refusal: its
- * completions then keep their room in the completion queue until the NIC closes.
+ * rig_qp_destroy - destroys qp and frees its rings, also when it returns an error. Once it returns
+ * 0 the NIC runs none of its entries and touches no memory for it, and its completions that were
+ * not polled are gone. The peer's entries fail after their retries. An error is the kernel's
+ * refusal: its completions then keep their room in the completion queue until the NIC closes.
  */
 int rig_qp_destroy(struct rig_qp *qp);
 
-/* ==== Events ====================================================================================== */
+/* ==== Events ================================================================================== */
 
 enum rig_event_kind {
 	RIG_EVENT_COMPLETION,	/* an armed completion queue has a completion */
@@ -426,13 +435,16 @@ struct rig_event {
 
 /*
  * rig_wait - waits until something happened, up to timeout_ms (-1: without end; 0: only look).
- * Returns the number of events written (0: the time is up), -EINTR: a signal came, or another -errno.
+ * Returns the number of events written (0: the time is up), -EINTR: a signal came, or another
+ * -errno.
  */
 int rig_wait(struct rig_nic *nic, int timeout_ms, struct rig_event *events, int max);
 
-/* A descriptor for the caller's own poll or epoll: readable when rig_wait has something to report. It
- * stays the NIC's. Before sleeping on it call rig_wait with 0 until it returns 0. */
+/* A descriptor for the caller's own poll or epoll: readable when rig_wait has something to report.
+ * It stays the NIC's. Before sleeping on it call rig_wait with 0 until it returns 0. */
 int rig_fd(struct rig_nic *nic);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

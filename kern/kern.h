@@ -3,8 +3,8 @@
  * kern/kern.h - the model of Linux's ib_uverbs and mlx5_ib: bytes in, bytes out.
  *
  * A struct kern is one mlx5 device as the kernel shows it: a uverbs character device and its sysfs
- * files. It answers ioctl, mmap and close as Linux does, on top of one struct nic. It opens no file and
- * owns no descriptor: its caller does that through struct kern_env. Everything that comes in is
+ * files. It answers ioctl, mmap and close as Linux does, on top of one struct nic. It opens no file
+ * and owns no descriptor: its caller does that through struct kern_env. Everything that comes in is
  * hostile: it is read once through user_read, checked, and then used.
  *
  * Threads: none; the caller holds the same lock as for the nic. Errors: 0 or -errno, as Linux.
@@ -32,15 +32,18 @@ struct kern_env {
 	bool (*user_probe)(void *ctx, uint64_t va, uint64_t len, bool writable);
 	uint64_t (*random)(void *ctx);
 	/*
-	 * A new descriptor for the application, whose read gives the records that are sent to channel;
-	 * returned >= 0 or -errno. channel_of is the channel behind a descriptor of the application, NULL
-	 * if it is none of ours.
+	 * A new descriptor for the application, whose read gives the records that are sent to
+	 * channel; returned >= 0 or -errno. channel_of is the channel behind a descriptor of the
+	 * application, NULL if it is none of ours.
 	 */
 	int (*channel_open)(void *ctx, struct kern_channel *channel);
 	struct kern_channel *(*channel_of)(void *ctx, int fd);
-	/* One record (8 bytes: completion; 16 bytes: async event) to the application. Never blocks. */
-	void (*channel_send)(void *ctx, struct kern_channel *channel, const void *record, size_t len);
-	/* Takes back the unread records whose first 8 bytes are handle; returns how many there were. */
+	/* One record (8 bytes: completion; 16 bytes: async event) to the application. Never
+	 * blocks. */
+	void (*channel_send)(void *ctx, struct kern_channel *channel, const void *record,
+			     size_t len);
+	/* Takes back the unread records whose first 8 bytes are handle; returns how many there
+	 * were. */
 	uint32_t (*channel_withdraw)(void *ctx, struct kern_channel *channel, uint64_t handle);
 	/* The device is done with channel (its context closed); a read then finds the end. */
 	void (*channel_close)(void *ctx, struct kern_channel *channel);
@@ -63,24 +66,28 @@ struct kern_config {
 };
 
 size_t kern_arena_bytes(const struct kern_config *config);
-/* A device in the zeroed arena, over nic. *config is copied (strings are not); all else must outlive it. */
+/* A device in the zeroed arena, over nic. *config is copied (strings are not); all else must
+ * outlive it. */
 struct kern *kern_init(void *arena, const struct kern_config *config, const struct kern_env *env,
 		       struct nic *nic);
 
 int kern_open(struct kern *kern, struct kern_file **file);
 /* Destroys whatever the context still has. */
 void kern_close(struct kern_file *file, uint64_t now_ns);
-/* The whole uverbs ABI: request is RDMA_VERBS_IOCTL, arg the address of the application's header. */
+/* The whole uverbs ABI: request is RDMA_VERBS_IOCTL, arg the address of the application's
+ * header. */
 int kern_ioctl(struct kern_file *file, unsigned long request, uint64_t arg, uint64_t now_ns);
 
-/* What an mmap of the descriptor maps: page_count device pages from page on. -EINVAL: no such offset. */
+/* What an mmap of the descriptor maps: page_count device pages from page on. -EINVAL: no such
+ * offset. */
 int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes, bool writable,
 	      uint32_t *page, uint32_t *page_count);
 
 /*
- * kern_notice - reads and clears the register pages and hands what they name to the nic (nic_doorbell,
- * nic_cq_arm). A register can be overwritten before it is read: a caller also runs nic_scan now and
- * then, and always before it sleeps. Cost: one load per register page in use when nothing was written.
+ * kern_notice - reads and clears the register pages and hands what they name to the nic
+ * (nic_doorbell, nic_cq_arm). A register can be overwritten before it is read: a caller also runs
+ * nic_scan now and then, and always before it sleeps. Cost: one load per register page in use when
+ * nothing was written.
  */
 void kern_notice(struct kern *kern, uint64_t now_ns);
 
@@ -90,11 +97,12 @@ void kern_nic_event(struct kern *kern, const struct nic_event *event);
 void kern_port_event(struct kern *kern, uint32_t ib_event);
 
 /*
- * sysfs, by path below /sys ("class/infiniband/soft0/node_guid"). kern_sysfs_read returns the bytes of
- * the file's text written to buf, or -ENOENT / -EISDIR. kern_sysfs_list writes the name of entry index
- * of a directory to name and returns 0, or -ENOENT past the last.
+ * sysfs, by path below /sys ("class/infiniband/soft0/node_guid"). kern_sysfs_read returns the bytes
+ * of the file's text written to buf, or -ENOENT / -EISDIR. kern_sysfs_list writes the name of entry
+ * index of a directory to name and returns 0, or -ENOENT past the last.
  */
 int kern_sysfs_read(const struct kern *kern, const char *path, char *buf, size_t size);
-int kern_sysfs_list(const struct kern *kern, const char *path, uint32_t index, char *name, size_t size);
+int kern_sysfs_list(const struct kern *kern, const char *path, uint32_t index, char *name,
+		    size_t size);
 
 #endif

@@ -2,19 +2,21 @@
 /*
  * nic/nic.h - the software NIC's core, its whole interface.
  *
- * The core is sans I/O: it has no thread, no socket, no clock and no allocator. Its caller gives it an
- * arena to live in, the time, packets and doorbells; it gives back packets (written straight into
- * buffers that the caller's wire lends), completions (written into application memory through guarded
- * copies), events, and the time at which it next wants to run. The same object file runs under threads
- * and inside the simulator.
+ * The core is sans I/O: it has no thread, no socket, no clock and no allocator. Its caller gives it
+ * an arena to live in, the time, packets and doorbells; it gives back packets (written straight
+ * into buffers that the caller's wire lends), completions (written into application memory through
+ * guarded copies), events, and the time at which it next wants to run. The same object file runs
+ * under threads and inside the simulator.
  *
  * Threads: none. One call at a time per struct nic; the caller holds a lock where there are several
  * threads. No callback may call back into the same struct nic.
  *
- * Time: now_ns is the caller's monotonic clock in nanoseconds; it never runs backwards between calls.
+ * Time: now_ns is the caller's monotonic clock in nanoseconds; it never runs backwards between
+ * calls.
  *
- * Errors: control calls return 0 or -errno, as Linux's mlx5 driver would. What an application's rings
- * or a peer's packets do wrong never fails a call: it ends in a completion, a NAK or a counted drop.
+ * Errors: control calls return 0 or -errno, as Linux's mlx5 driver would. What an application's
+ * rings or a peer's packets do wrong never fails a call: it ends in a completion, a NAK or a
+ * counted drop.
  */
 #ifndef NIC_NIC_H
 #define NIC_NIC_H
@@ -25,11 +27,11 @@
 
 struct nic;
 
-/* ---- the way to a peer ------------------------------------------------------------------------ */
+/* ---- the way to a peer ----------------------------------------------------------------------- */
 
 /*
- * One destination, as a queue pair's address vector (later an address handle) names it. A wire turns
- * it into addresses; the core only stores it and compares GIDs.
+ * One destination, as a queue pair's address vector (later an address handle) names it. A wire
+ * turns it into addresses; the core only stores it and compares GIDs.
  */
 struct nic_path {
 	uint8_t dgid[16];	/* peer's GID, network order */
@@ -43,20 +45,20 @@ struct nic_path {
 	uint32_t flow_label;
 };
 
-/* ---- what the core asks of the world ----------------------------------------------------------- */
+/* ---- what the core asks of the world --------------------------------------------------------- */
 
 enum nic_event_kind {
 	NIC_EVENT_CQ_COMPLETION, /* an armed completion queue has a completion; one event per arm */
 	NIC_EVENT_CQ_ERROR,	 /* completion queue overrun */
 	NIC_EVENT_QP_FATAL,
-	NIC_EVENT_QP_REQ_ERR,	 /* invalid request at the responder (e.g. message over its receive) */
+	NIC_EVENT_QP_REQ_ERR, /* invalid request at the responder (e.g. message over its receive) */
 	NIC_EVENT_QP_ACCESS_ERR,
 	NIC_EVENT_QP_COMM_EST,
 	NIC_EVENT_QP_SQ_DRAINED,
 	NIC_EVENT_QP_LAST_WQE,
 	NIC_EVENT_SRQ_LIMIT,
 	NIC_EVENT_SRQ_ERROR,
-	NIC_EVENT_DB_AHEAD,	 /* a register ran ahead of its doorbell record; it was not obeyed */
+	NIC_EVENT_DB_AHEAD, /* a register ran ahead of its doorbell record; it was not obeyed */
 };
 
 struct nic_event {
@@ -69,9 +71,9 @@ struct nic_env {
 	void *ctx;
 	/*
 	 * Guarded access to application memory. false: the access faulted; a prefix may have been
-	 * copied. load32/store32 are single, naturally aligned accesses, load with acquire and store
-	 * with release order. cas64 is one 8-byte compare and swap on naturally aligned host-order
-	 * memory; *old is what was there.
+	 * copied. load32/store32 are single, naturally aligned accesses, load with acquire and
+	 * store with release order. cas64 is one 8-byte compare and swap on naturally aligned
+	 * host-order memory; *old is what was there.
 	 */
 	bool (*mem_read)(void *ctx, void *dst, uint64_t va, size_t len);
 	bool (*mem_write)(void *ctx, uint64_t va, const void *src, size_t len);
@@ -79,10 +81,11 @@ struct nic_env {
 	bool (*mem_store32)(void *ctx, uint64_t va, uint32_t value);
 	bool (*mem_cas64)(void *ctx, uint64_t va, uint64_t compare, uint64_t swap, uint64_t *old);
 	/*
-	 * Room for one packet of exactly len bytes (BTH up to and including pad; the wire adds what goes
-	 * around it) on the way to queue pair dqpn at path. NULL: the wire is full now; try again in a
-	 * later nic_run. At most one reservation is open at a time: commit or cancel it before the next.
-	 * Where nobody owns dqpn or nobody is at path, the wire returns room and drops what is committed.
+	 * Room for one packet of exactly len bytes (BTH up to and including pad; the wire adds what
+	 * goes around it) on the way to queue pair dqpn at path. NULL: the wire is full now; try
+	 * again in a later nic_run. At most one reservation is open at a time: commit or cancel it
+	 * before the next. Where nobody owns dqpn or nobody is at path, the wire returns room and
+	 * drops what is committed.
 	 */
 	uint8_t *(*tx_reserve)(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len);
 	void (*tx_commit)(void *ctx);
@@ -92,7 +95,8 @@ struct nic_env {
 	 * acknowledgement timeout that fires then is not counted. Asked only when a timeout fires.
 	 */
 	bool (*tx_untaken)(void *ctx, const struct nic_path *path, uint32_t dqpn);
-	/* One more block of 4,096 queue pair numbers: *block is the top 12 bits. -errno: none left. */
+	/* One more block of 4,096 queue pair numbers: *block is the top 12 bits. -errno: none
+	 * left. */
 	int (*qpn_block)(void *ctx, uint32_t *block);
 	void (*event)(void *ctx, const struct nic_event *event);
 	/* Optional (may be NULL): told of every packet, for captures and traces. */
@@ -100,7 +104,7 @@ struct nic_env {
 		       size_t len);
 };
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct nic_config {
 	uint32_t qp_count_max;	  /* multiple of 4096, at most 65536 */
@@ -108,7 +112,8 @@ struct nic_config {
 	uint32_t mkey_count_max;
 	uint32_t pd_count_max;
 	uint32_t mtu_max_bytes;	  /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
-	uint32_t rd_atomic_max;	  /* outstanding READs and atomics per queue pair, each way; at most 16 */
+	/* outstanding READs and atomics per queue pair, each way; at most 16 */
+	uint32_t rd_atomic_max;
 	uint32_t message_max_bytes_log2; /* 31 in the core's tests, 30 as the port reports it */
 };
 
@@ -116,12 +121,12 @@ struct nic_config {
  * a caller may give memory that is only committed on first touch. */
 size_t nic_arena_bytes(const struct nic_config *config);
 
-/* A NIC in the zeroed arena. The arena and *env stay the caller's and must outlive the NIC; there is
- * no destructor: drop the arena. seed feeds key tags and initial choices. */
+/* A NIC in the zeroed arena. The arena and *env stay the caller's and must outlive the NIC; there
+ * is no destructor: drop the arena. seed feeds key tags and initial choices. */
 struct nic *nic_init(void *arena, const struct nic_config *config, const struct nic_env *env,
 		     uint64_t seed);
 
-/* ---- control: protection domains, keys, completion queues, queue pairs --------------------------- */
+/* ---- control: protection domains, keys, completion queues, queue pairs ----------------------- */
 
 int nic_pd_create(struct nic *nic, uint32_t *pdn);
 int nic_pd_destroy(struct nic *nic, uint32_t pdn); /* -EBUSY while a key or queue pair uses it */
@@ -133,10 +138,10 @@ int nic_pd_destroy(struct nic *nic, uint32_t pdn); /* -EBUSY while a key or queu
 
 struct nic_mkey_attr {
 	uint32_t pdn;
-	uint32_t access;	/* NIC_ACCESS_*_F; remote write or atomic without local write: -EINVAL */
+	uint32_t access; /* NIC_ACCESS_*_F; remote write or atomic without local write: -EINVAL */
 	uint64_t va;		/* first address as the application and its peers name it */
 	uint64_t len_bytes;
-	uint64_t host_va;	/* where those bytes are in this process; equal to va for host memory */
+	uint64_t host_va; /* where those bytes are in this process; equal to va for host memory */
 };
 /* key = index << 8 | random tag; the key is both lkey and rkey. */
 int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t *key);
@@ -221,20 +226,24 @@ struct nic_qp_params {
 	uint32_t sq_psn;
 	uint32_t dest_qpn;
 };
-/* -EINVAL, nothing changed: an edge that the specification does not have, a missing or wrong attribute. */
-int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params, uint64_t now_ns);
+/* -EINVAL, nothing changed: an edge that the specification does not have, a missing or wrong
+ * attribute. */
+int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params,
+		  uint64_t now_ns);
 int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *params);
 
-/* ---- data ----------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 /*
  * nic_doorbell - a register was written: word is its 8 bytes, the first 8 of a WQE (host order as
- * loaded). The queue pair it names is looked at; what counts is its doorbell record. An index in word
- * that the record has not reached is reported (NIC_EVENT_DB_AHEAD, once per queue pair) and not obeyed.
+ * loaded). The queue pair it names is looked at; what counts is its doorbell record. An index in
+ * word that the record has not reached is reported (NIC_EVENT_DB_AHEAD, once per queue pair) and
+ * not obeyed.
  */
 void nic_doorbell(struct nic *nic, uint64_t word, uint64_t now_ns);
 
-/* nic_scan - looks at every doorbell record: send counters and arms. Cost: linear in live objects. */
+/* nic_scan - looks at every doorbell record: send counters and arms. Cost: linear in live
+ * objects. */
 void nic_scan(struct nic *nic, uint64_t now_ns);
 
 /* nic_cq_scan - looks at the arm words of every completion queue. */
@@ -244,7 +253,7 @@ void nic_cq_scan(struct nic *nic, uint64_t now_ns);
 void nic_cq_arm(struct nic *nic, uint32_t cqn, uint64_t now_ns);
 
 struct nic_rx {
-	const uint8_t *bth;	/* BTH up to and including pad. May change under us: headers are copied
+	const uint8_t *bth; /* BTH up to and including pad. May change under us: headers are copied
 				   once, payload is copied once. */
 	size_t len_bytes;
 	const uint8_t *sgid;	/* 16 bytes, who sent it; NULL: this very port (the local wire) */
@@ -269,16 +278,16 @@ enum nic_more nic_run(struct nic *nic, const struct nic_budget *budget, uint64_t
 /* When nic_run next has a timer to run; UINT64_MAX: never. May be earlier than any real timer. */
 uint64_t nic_deadline_ns(const struct nic *nic);
 
-/* ---- seeing it ------------------------------------------------------------------------------------- */
+/* ---- seeing it ------------------------------------------------------------------------------- */
 
 /* X(name): one uint64_t each, counted since nic_init. */
 #define NIC_COUNTERS(X)                                                                            \
-	X(tx_packets) X(tx_payload_bytes) X(rx_packets) X(rx_payload_bytes)                         \
-	X(rx_drop_malformed) X(rx_drop_qpn) X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey)     \
+	X(tx_packets) X(tx_payload_bytes) X(rx_packets) X(rx_payload_bytes)                    \
+	X(rx_drop_malformed) X(rx_drop_qpn) X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey) \
 	X(rx_drop_ack) X(rx_duplicate) X(rx_out_of_sequence)                                       \
-	X(tx_ack) X(tx_nak_sequence) X(tx_nak_invalid) X(tx_nak_access) X(tx_nak_operational)       \
-	X(tx_rnr) X(rx_nak) X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)         \
-	X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)                       \
+	X(tx_ack) X(tx_nak_sequence) X(tx_nak_invalid) X(tx_nak_access) X(tx_nak_operational)  \
+	X(tx_rnr) X(rx_nak) X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)   \
+	X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)                  \
 	X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)
 
 struct nic_counters {

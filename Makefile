@@ -8,7 +8,7 @@ SEED ?= 1
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-packages_build = gcc libc6-dev cmake ninja-build pkg-config libssl-dev \
+packages_build = gcc g++ libc6-dev cmake ninja-build pkg-config libssl-dev \
 	libcmocka-dev libibverbs-dev python3
 packages_bench = valgrind ucx-utils strace
 

@@ -30,14 +30,10 @@ if (($(id -u) != 0)); then
 		as_root=(sudo -n)
 		sudo -n true 2>/dev/null || cannot "sudo needs a password"
 	fi
-	as_root+=(env)
 fi
 
-export DEBIAN_FRONTEND=noninteractive
-apt=("${as_root[@]}" apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120)
-if ((${#as_root[@]})); then
-	apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive "${apt[@]:${#as_root[@]}}")
-fi
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+	apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120)
 
 echo "Installing ${missing[*]}"
 log=$(mktemp)

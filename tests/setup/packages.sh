@@ -18,7 +18,7 @@ world() {
 	mkdir "$bin"
 	touch "$work/calls"
 	for tool in bash env mktemp rm tail true; do
-		ln -s "$(command -v $tool)" "$bin/$tool"
+		ln -s "$(type -P $tool)" "$bin/$tool"
 	done
 	stand_in dpkg-query 'name=${@: -1}' \
 		"[[ ' $1 ' == *\" \$name \"* ]] && echo installed && exit 0" \

@@ -14,9 +14,12 @@ ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "base_panic", "_GLOBAL_OFFSE
 
 
 def symbols(tree, layer, *options):
-    objects = glob.glob(f"{tree.build}/CMakeFiles/rig5_{layer}.dir/{layer}/**/*.o", recursive=True)
+    """{symbol: object} of the layer's objects; one whose source is gone does not count."""
+    folder = f"{tree.build}/CMakeFiles/rig5_{layer}.dir/"
     found = {}
-    for path in objects:
+    for path in glob.glob(f"{folder}{layer}/**/*.o", recursive=True):
+        if not tree.has(path[len(folder):-len(".o")]):
+            continue
         out = subprocess.run(["nm", "-P", *options, path], check=True, capture_output=True,
                              text=True).stdout
         for line in out.splitlines():

@@ -20,7 +20,14 @@ if("lib" IN_LIST RIG5_BUILT_LAYERS)
 	endif()
 	target_link_libraries(rig5_shared PRIVATE Threads::Threads)
 
-	add_library(rig5_static STATIC ${objects})
+	# The archive holds one object, in which all that is not declared in rig5.h is local: a
+	# program's own base_x or nic_x cannot clash with ours.
+	set(whole ${CMAKE_BINARY_DIR}/librig5.o)
+	add_custom_command(OUTPUT ${whole}
+		COMMAND ${CMAKE_LINKER} -r -o ${whole} ${objects}
+		COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${whole}
+		DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM)
+	add_library(rig5_static STATIC ${whole})
 	set_target_properties(rig5_static PROPERTIES OUTPUT_NAME rig5 LINKER_LANGUAGE C)
 
 	# The .pc file finds its prefix from its own place, so that a tree can be moved.

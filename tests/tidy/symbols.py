@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shows that librig5.so exports what include/rig5.h declares, all of it and nothing else. By nm -D
-on one side, and the header's declarations without comments and bodies on the other."""
+"""Shows that librig5.so and librig5.a export what include/rig5.h declares, all of it and nothing
+else. By nm on one side, and the header's declarations without comments and bodies on the other."""
 import glob
 import os
 import re
@@ -12,9 +12,10 @@ HEADER = "include/rig5.h"
 
 
 def exported(path):
-    out = subprocess.run(["nm", "-D", "-P", "--defined-only", path], check=True,
+    table = "-D" if path.endswith(".so") else "-g"
+    out = subprocess.run(["nm", table, "-P", "--defined-only", path], check=True,
                          capture_output=True, text=True).stdout
-    symbols = [line.split()[:2] for line in out.splitlines()]
+    symbols = [line.split()[:2] for line in out.splitlines() if not line.endswith(":")]
     # "A" is the name of the version itself.
     return {name.split("@")[0] for name, kind in symbols if kind != "A"}
 
@@ -34,31 +35,43 @@ def declared(text):
 
 
 def check(tree):
-    if not tree.has(HEADER):
-        return []
-    library = os.path.join(tree.build, "librig5.so")
-    if not os.path.exists(library):
-        return [f"{library} is missing"]
-    there, said = exported(library), declared(tree.read(HEADER))
-    findings = [f"librig5.so exports {n}; only rig_* may be" for n in sorted(there)
+    findings = []
+    for name in ("librig5.so", "librig5.a") if tree.has(HEADER) else ():
+        path = os.path.join(tree.build, name)
+        if os.path.exists(path):
+            findings += compare(name, exported(path), declared(tree.read(HEADER)))
+        else:
+            findings.append(f"{path} is missing")
+    return findings
+
+
+def compare(name, there, said):
+    findings = [f"{name} exports {n}; only rig_* may be" for n in sorted(there)
                 if not n.startswith("rig_")]
-    findings += [f"librig5.so exports {n}, which {HEADER} does not declare"
+    findings += [f"{name} exports {n}, which {HEADER} does not declare"
                  for n in sorted(there - said)]
-    findings += [f"{HEADER} declares {n}, which librig5.so does not export"
+    findings += [f"{HEADER} declares {n}, which {name} does not export"
                  for n in sorted(said - there)]
     return findings
 
 
 def build(root):
     os.makedirs(f"{root}/build", exist_ok=True)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", f"{root}/build/librig5.so",
-                    *glob.glob(f"{root}/lib/*.c")], check=True)
+    for source in glob.glob(f"{root}/lib/*.c"):
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", f"{root}/build/librig5.so", source],
+                       check=True)
+    for source in glob.glob(f"{root}/lib/*.c") + glob.glob(f"{root}/nic/*.c"):
+        subprocess.run(["cc", "-fPIC", "-c", "-o", source + ".o", source], check=True)
+        subprocess.run(["ar", "rc", f"{root}/build/librig5.a", source + ".o"], check=True)
 
 
 A = "int rig_a(void) { return 1; }\n"
 BAD = [
     ("private", {HEADER: "int rig_a(void);\n", "lib/a.c": A + "int lib_b(void) { return 1; }\n"},
      "exports lib_b; only rig_*"),
+    ("private, in the archive", {HEADER: "int rig_a(void);\n", "lib/a.c": A,
+                                 "nic/a.c": "int nic_b(void) { return 1; }\n"},
+     "librig5.a exports nic_b; only rig_*"),
     ("undeclared", {HEADER: "/* int rig_a(void); */\n", "lib/a.c": A}, "exports rig_a, which"),
     ("not there", {HEADER: "int rig_a(void);\nint rig_b(int\n  x);\n", "lib/a.c": A},
      "declares rig_b, which"),

@@ -18,6 +18,7 @@
 struct nic;
 struct nic_env;
 struct nic_config;
+struct nic_event;
 struct host_port;
 
 struct host_port_config {
@@ -29,7 +30,9 @@ struct host_port_config {
 	/* Looks at every doorbell record, called now and then and always before the engine
 	 * sleeps. */
 	void (*scan)(void *ctx, uint64_t now_ns);
-	void *ctx;
+	/* What nic_env.event becomes: called under the lock, during a pass. */
+	void (*event)(void *ctx, const struct nic_event *event);
+	void *ctx; /* of notice, scan and event */
 };
 
 /*
@@ -45,8 +48,7 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 void host_port_leave(struct host_port *port);
 
 /* The GID of the port (network order), and the nic_env whose callbacks this port implements:
- * guarded memory, local wire, queue pair number blocks. The caller fills in .event (and .packet)
- * itself. */
+ * guarded memory, local wire, queue pair number blocks; .event calls config.event with config.ctx. */
 void host_port_gid(const struct host_port *port, uint8_t gid[static 16]);
 void host_port_env(struct host_port *port, struct nic_env *env);
 

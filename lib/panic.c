@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * panic.c - how a program with the library in it dies of a bug of ours: a line on stderr, SIGABRT.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+
+void base_panic(const char *file, int line, const char *expr)
+{
+	fprintf(stderr, "rig5: %s:%d: broken expectation: %s\n", file, line, expr);
+	abort();
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tools/main.c - the `rig5` command: finds the subcommand and runs it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tools.h"
+
+#ifndef RIG5_VERSION
+#define RIG5_VERSION "0.1.0"
+#endif
+
+/* A part that is not built is not offered. */
+#pragma weak tool_decode
+#pragma weak tool_sim
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+static const struct command commands[] = {
+	{ "devices", tool_devices, "list the NICs of this machine, hardware and software" },
+	{ "recv", tool_recv, "receive files by RDMA into a directory" },
+	{ "send", tool_send, "send files by RDMA" },
+	{ "perf", tool_perf, "measure latency and bandwidth" },
+	{ "decode", tool_decode, "print a capture of RoCE v2 packets, a line each" },
+	{ "sim", tool_sim, "run a simulated world" },
+};
+
+static const char *command_name = "";
+static volatile sig_atomic_t stop_signal;
+
+void tool_error(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fprintf(stderr, "rig5%s%s: ", *command_name ? " " : "", command_name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+int tool_usage_error(const char *format, ...)
+{
+	va_list args;
+
+	if (format && *format) {
+		fprintf(stderr, "rig5%s%s: ", *command_name ? " " : "", command_name);
+		va_start(args, format);
+		vfprintf(stderr, format, args);
+		va_end(args);
+		fputc('\n', stderr);
+	}
+	fprintf(stderr, "Try 'rig5%s%s --help'.\n", *command_name ? " " : "", command_name);
+	return TOOL_USAGE;
+}
+
+static void on_stop(int number)
+{
+	stop_signal = number;
+}
+
+void tool_stop_catch(void)
+{
+	struct sigaction action = { .sa_handler = on_stop };
+
+	/* No SA_RESTART: a call that waits ends with EINTR, and its caller looks. */
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int tool_stop_signal(void)
+{
+	return stop_signal;
+}
+
+void tool_stop_exit(void)
+{
+	int number = stop_signal;
+
+	if (!number)
+		return;
+	fflush(stdout);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void print_help(FILE *out)
+{
+	fprintf(out, "Usage: rig5 COMMAND [OPTION]...\n"
+		     "Drives mlx5 network adapters, and the software NIC that stands in for one.\n\n"
+		     "Commands:\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (commands[i].run)
+			fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+	fprintf(out, "\n'rig5 COMMAND --help' tells more; so does rig5(1).\n");
+}
+
+/* Output that could not be written (a full disk) is a failure too. */
+static int finish(int status)
+{
+	bool broken = ferror(stdout) != 0;
+
+	if ((fflush(stdout) || broken) && status == TOOL_OK) {
+		tool_error("cannot write the output: %s", strerror(errno));
+		return TOOL_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		print_help(stdout);
+		return finish(TOOL_OK);
+	}
+	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+		printf("rig5 %s\n", RIG5_VERSION);
+		return finish(TOOL_OK);
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (commands[i].run && !strcmp(name, commands[i].name)) {
+			command_name = commands[i].name;
+			return finish(commands[i].run(argc - 1, argv + 1));
+		}
+	if (argc < 2)
+		return tool_usage_error("a command is missing");
+	return tool_usage_error("no command '%s'", name);
+}

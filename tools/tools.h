@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tools/tools.h - the subcommands of the `rig5` command, and what they have in common.
+ *
+ * A subcommand is one function with main's signature: argv[0] is its name, getopt_long is ready to run
+ * over argv. It returns the exit status: TOOL_OK, TOOL_FAILED, or TOOL_USAGE after a message about the
+ * command line. Messages for people go to stderr, results to stdout.
+ */
+#ifndef TOOLS_TOOLS_H
+#define TOOLS_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tool_exit {
+	TOOL_OK = 0,
+	TOOL_FAILED = 1, /* it was tried and did not work, or did not match */
+	TOOL_USAGE = 2,	 /* the command line makes no sense */
+};
+
+int tool_devices(int argc, char **argv);
+int tool_recv(int argc, char **argv);
+int tool_send(int argc, char **argv);
+int tool_perf(int argc, char **argv);
+int tool_decode(int argc, char **argv);
+int tool_sim(int argc, char **argv);
+
+/* tool_error - "rig5 <command>: <message>" and a line end on stderr. */
+void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* tool_usage_error - the same, then where to find help. Returns TOOL_USAGE. */
+int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* tool_stop_signal - the SIGINT or SIGTERM that came since tool_stop_catch, or 0. */
+void tool_stop_catch(void);
+int tool_stop_signal(void);
+/* tool_stop_exit - ends the process as the signal would have, so that a shell sees it. */
+void tool_stop_exit(void);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * roce.h - RoCE v2 on the wire: sizes, offsets, and the codings inside fields.
+ *
+ *   Ethernet 14 | IPv4 20 or IPv6 40 | UDP 8, port 4791 | BTH 12 | extended | payload | pad | ICRC 4
+ *
+ * Fields are big-endian, except the ICRC, which is little-endian. Packets lie at any address, so
+ * fields have offsets here and no structures; abi/roce_pkt.h and abi/roce_frame.h decode them.
+ *
+ * Source: [IBTA1 9.2 to 9.5], [RoCEv2 A17]; which of it Soft-RoCE does: [rxe.md].
+ */
+#ifndef ABI_ROCE_H
+#define ABI_ROCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	ROCE_UDP_PORT = 4791,
+	ROCE_UDP_SPORT_MIN = 0xc000,
+	ROCE_PKEY_DEFAULT = 0xffff,
+	ROCE_PKEY_MASK = 0x7fff, /* what two partition keys must share; bit 15 is membership */
+	ROCE_QPN_MASK = 0xffffff,
+	ROCE_PSN_MASK = 0xffffff,
+	ROCE_MSN_MASK = 0xffffff,
+	ROCE_GRH_BYTES = 40, /* what precedes the payload of a UD receive */
+	ROCE_MTU_MAX_BYTES = 4096,
+};
+
+/* Header and trailer sizes in bytes. */
+enum {
+	ROCE_ETH_BYTES = 14,
+	ROCE_IPV4_BYTES = 20,
+	ROCE_IPV6_BYTES = 40,
+	ROCE_UDP_BYTES = 8,
+	ROCE_BTH_BYTES = 12,
+	ROCE_RETH_BYTES = 16,
+	ROCE_AETH_BYTES = 4,
+	ROCE_ATOMIC_BYTES = 28,
+	ROCE_ATOMIC_ACK_BYTES = 8,
+	ROCE_IMM_BYTES = 4,
+	ROCE_IETH_BYTES = 4,
+	ROCE_DETH_BYTES = 8,
+	ROCE_XRCETH_BYTES = 4,
+	ROCE_CNP_PAYLOAD_BYTES = 16, /* reserved bytes after a CNP's BTH */
+	ROCE_ICRC_BYTES = 4,
+	ROCE_HEADERS_MAX_BYTES = ROCE_BTH_BYTES + ROCE_ATOMIC_BYTES, /* the longest of any opcode */
+};
+
+/*
+ * BTH: opcode:8 | SE:1 M:1 pad:2 version:4 | P_Key:16 |
+ *      FECN:1 BECN:1 reserved:6 | destination queue pair:24 | AckReq:1 reserved:7 | PSN:24
+ */
+enum {
+	ROCE_BTH_OPCODE_OFF = 0,
+	ROCE_BTH_FLAGS_OFF = 1,
+	ROCE_BTH_PKEY_OFF = 2,
+	ROCE_BTH_ECN_OFF = 4, /* left out of the ICRC */
+	ROCE_BTH_DQPN_OFF = 5,
+	ROCE_BTH_ACK_OFF = 8,
+	ROCE_BTH_PSN_OFF = 9,
+
+	ROCE_BTH_SE_F = 0x80,
+	ROCE_BTH_MIG_F = 0x40,
+	ROCE_BTH_PAD_SHIFT = 4,
+	ROCE_BTH_PAD_MASK = 3,
+	ROCE_BTH_TVER_MASK = 0x0f,
+	ROCE_BTH_FECN_F = 0x80,
+	ROCE_BTH_BECN_F = 0x40,
+	ROCE_BTH_ACK_F = 0x80,
+};
+
+/* Offsets inside the extended headers. */
+enum {
+	ROCE_RETH_VA_OFF = 0,
+	ROCE_RETH_RKEY_OFF = 8,
+	ROCE_RETH_LEN_OFF = 12,
+	ROCE_AETH_SYNDROME_OFF = 0,
+	ROCE_AETH_MSN_OFF = 1,
+	ROCE_ATOMIC_VA_OFF = 0,
+	ROCE_ATOMIC_RKEY_OFF = 8,
+	ROCE_ATOMIC_SWAP_ADD_OFF = 12,
+	ROCE_ATOMIC_COMPARE_OFF = 20,
+	ROCE_DETH_QKEY_OFF = 0,
+	ROCE_DETH_SRC_QPN_OFF = 5,
+};
+
+/* AETH syndrome: kind in bits 6..5 (bit 7 is zero), value in bits 4..0 [IBTA1 table 44]. */
+enum roce_aeth_kind {
+	ROCE_AETH_ACK = 0, /* value: credit count code, 31 is invalid (none given) */
+	ROCE_AETH_RNR = 1, /* value: RNR timer code */
+	ROCE_AETH_RESERVED = 2,
+	ROCE_AETH_NAK = 3, /* value: enum roce_nak's low bits */
+};
+
+enum {
+	ROCE_AETH_KIND_SHIFT = 5,
+	ROCE_AETH_VALUE_MASK = 0x1f,
+	ROCE_SYNDROME_ACK = 0x1f, /* acknowledges, without credits */
+	ROCE_SYNDROME_RNR = 0x20, /* | RNR timer code */
+};
+
+/* Whole NAK syndromes [IBTA1 table 46]. */
+enum roce_nak {
+	ROCE_NAK_PSN_SEQUENCE = 0x60,
+	ROCE_NAK_INVALID_REQUEST = 0x61,
+	ROCE_NAK_REMOTE_ACCESS = 0x62,
+	ROCE_NAK_REMOTE_OPERATION = 0x63,
+	ROCE_NAK_INVALID_RD_REQUEST = 0x64,
+};
+
+/* roce_aeth_kind - the kind of a syndrome; one with the reserved bit 7 set is ROCE_AETH_RESERVED. */
+static inline enum roce_aeth_kind roce_aeth_kind(uint8_t syndrome)
+{
+	if (syndrome & 0x80)
+		return ROCE_AETH_RESERVED;
+	return (enum roce_aeth_kind)(syndrome >> ROCE_AETH_KIND_SHIFT);
+}
+
+/* roce_rnr_timer_ns - nanoseconds that an RNR NAK's code asks to wait [IBTA1 table 45]. */
+static inline uint64_t roce_rnr_timer_ns(unsigned int code)
+{
+	/* In units of 10 us. Code 0 is the longest. */
+	static const uint32_t timer_10us[32] = {
+		65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+		256, 384, 512, 768, 1024, 1536, 2048, 3072,
+		4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+	};
+
+	return (uint64_t)timer_10us[code & ROCE_AETH_VALUE_MASK] * 10000;
+}
+
+/* roce_ack_timeout_ns - 4.096 us * 2^code, code 1 to 31; code 0: never, 0 [IBTA1 C9-140]. */
+static inline uint64_t roce_ack_timeout_ns(unsigned int code)
+{
+	return (code & 31) == 0 ? 0 : (uint64_t)4096 << (code & 31);
+}
+
+/* roce_pad_bytes - zero bytes that bring a payload to a multiple of four. */
+static inline unsigned int roce_pad_bytes(uint32_t payload_bytes)
+{
+	return -payload_bytes & 3;
+}
+
+/*
+ * roce_gid_is_ipv4 - whether a GID is an IPv4 address mapped into IPv6 (::ffff:a.b.c.d), as the
+ * GIDs of IPv4 interfaces are; such a destination is reached by IPv4 packets [RoCEv2 A17.4.5].
+ */
+static inline bool roce_gid_is_ipv4(const uint8_t gid[static 16])
+{
+	for (int i = 0; i < 10; i++)
+		if (gid[i] != 0)
+			return false;
+	return gid[10] == 0xff && gid[11] == 0xff;
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * uverbs.h - the user verbs ioctl of Linux: framing, and what its uapi headers leave unsaid.
+ *
+ * A call is ioctl(fd, RDMA_VERBS_IOCTL, struct ib_uverbs_ioctl_hdr *), the header followed by
+ * num_attrs struct ib_uverbs_attr. An input attribute of up to UV_INLINE_MAX_BYTES bytes is in
+ * attr.data itself, a longer one behind it; an output is always behind it; an object has len 0 and
+ * its handle in data; a file descriptor has len 0 and is in data_s64. Commands of the older write()
+ * interface travel in UVERBS_METHOD_INVOKE_WRITE with their eight-byte header left out.
+ *
+ * Source: [uapi rdma_user_ioctl_cmds.h, ib_user_ioctl_cmds.h, ib_user_verbs.h]. Numbers that only
+ * libibverbs' header names are checked against <infiniband/verbs.h> by tests/abi.
+ */
+#ifndef ABI_UVERBS_H
+#define ABI_UVERBS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+enum {
+	UV_INLINE_MAX_BYTES = 8, /* an input this short is in attr.data */
+	UV_ABI_VERSION = 6, /* /sys/class/infiniband_verbs/abi_version */
+};
+
+/* The number of an extended command, as INVOKE_WRITE's WRITE_CMD attribute holds it. */
+#define UV_WRITE_EX(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (uint32_t)(cmd))
+
+/* uv_hdr_bytes - the length of a header with attr_count attributes. */
+static inline size_t uv_hdr_bytes(unsigned int attr_count)
+{
+	return sizeof(struct ib_uverbs_ioctl_hdr) + attr_count * sizeof(struct ib_uverbs_attr);
+}
+
+/* Bits of ib_uverbs_modify_qp.attr_mask. */
+enum {
+	UV_QP_STATE = 1 << 0,
+	UV_QP_CUR_STATE = 1 << 1,
+	UV_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+	UV_QP_ACCESS_FLAGS = 1 << 3,
+	UV_QP_PKEY_INDEX = 1 << 4,
+	UV_QP_PORT = 1 << 5,
+	UV_QP_QKEY = 1 << 6,
+	UV_QP_AV = 1 << 7,
+	UV_QP_PATH_MTU = 1 << 8,
+	UV_QP_TIMEOUT = 1 << 9,
+	UV_QP_RETRY_CNT = 1 << 10,
+	UV_QP_RNR_RETRY = 1 << 11,
+	UV_QP_RQ_PSN = 1 << 12,
+	UV_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+	UV_QP_ALT_PATH = 1 << 14,
+	UV_QP_MIN_RNR_TIMER = 1 << 15,
+	UV_QP_SQ_PSN = 1 << 16,
+	UV_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	UV_QP_PATH_MIG_STATE = 1 << 18,
+	UV_QP_CAP = 1 << 19,
+	UV_QP_DEST_QPN = 1 << 20,
+	UV_QP_RATE_LIMIT = 1 << 25,
+};
+
+enum uv_qp_state {
+	UV_QPS_RESET = 0,
+	UV_QPS_INIT = 1,
+	UV_QPS_RTR = 2,
+	UV_QPS_RTS = 3,
+	UV_QPS_SQD = 4,
+	UV_QPS_SQE = 5,
+	UV_QPS_ERR = 6,
+};
+
+enum uv_port_state {
+	UV_PORT_NOP = 0,
+	UV_PORT_DOWN = 1,
+	UV_PORT_INIT = 2,
+	UV_PORT_ARMED = 3,
+	UV_PORT_ACTIVE = 4,
+	UV_PORT_ACTIVE_DEFER = 5,
+};
+
+enum {
+	UV_PORT_PHYS_DISABLED = 3,
+	UV_PORT_PHYS_LINK_UP = 5,
+};
+
+enum uv_link_layer {
+	UV_LINK_LAYER_UNSPECIFIED = 0,
+	UV_LINK_LAYER_INFINIBAND = 1,
+	UV_LINK_LAYER_ETHERNET = 2,
+};
+
+/* A path MTU of 128 << code bytes. */
+enum uv_mtu {
+	UV_MTU_256 = 1,
+	UV_MTU_512 = 2,
+	UV_MTU_1024 = 3,
+	UV_MTU_2048 = 4,
+	UV_MTU_4096 = 5,
+};
+
+/* uv_mtu_bytes - the bytes of an MTU code, 1 to 5; 0 for any other. */
+static inline uint32_t uv_mtu_bytes(unsigned int code)
+{
+	return code >= UV_MTU_256 && code <= UV_MTU_4096 ? 128u << code : 0;
+}
+
+/* ib_uverbs_async_event_desc.event_type */
+enum uv_event {
+	UV_EVENT_CQ_ERR = 0,
+	UV_EVENT_QP_FATAL = 1,
+	UV_EVENT_QP_REQ_ERR = 2,
+	UV_EVENT_QP_ACCESS_ERR = 3,
+	UV_EVENT_COMM_EST = 4,
+	UV_EVENT_SQ_DRAINED = 5,
+	UV_EVENT_PATH_MIG = 6,
+	UV_EVENT_PATH_MIG_ERR = 7,
+	UV_EVENT_DEVICE_FATAL = 8,
+	UV_EVENT_PORT_ACTIVE = 9,
+	UV_EVENT_PORT_ERR = 10,
+	UV_EVENT_LID_CHANGE = 11,
+	UV_EVENT_PKEY_CHANGE = 12,
+	UV_EVENT_SM_CHANGE = 13,
+	UV_EVENT_SRQ_ERR = 14,
+	UV_EVENT_SRQ_LIMIT_REACHED = 15,
+	UV_EVENT_QP_LAST_WQE_REACHED = 16,
+	UV_EVENT_CLIENT_REREGISTER = 17,
+	UV_EVENT_GID_CHANGE = 18,
+	UV_EVENT_WQ_FATAL = 19,
+};
+
+/* Bits of ib_uverbs_query_device_resp.device_cap_flags and of atomic_cap that we use. */
+enum {
+	UV_DEVICE_RC_RNR_NAK_GEN_F = 1 << 12,
+	UV_ATOMIC_NONE = 0,
+	UV_ATOMIC_HCA = 1,
+	UV_ATOMIC_GLOB = 2,
+};
+
+/* ib_uverbs_query_port_resp.port_cap_flags */
+enum {
+	UV_PORT_CM_SUP_F = 1 << 16,
+	UV_PORT_IP_BASED_GIDS_F = 1 << 26,
+};
+
+/* Sizes that travel between two builds: a header update that moves them must not go unseen. */
+_Static_assert(sizeof(struct ib_uverbs_ioctl_hdr) == 24, "ioctl header");
+_Static_assert(sizeof(struct ib_uverbs_attr) == 16, "attribute");
+_Static_assert(offsetof(struct ib_uverbs_ioctl_hdr, attrs) == 24, "attributes follow");
+_Static_assert(offsetof(struct ib_uverbs_attr, data) == 8, "attribute data");
+_Static_assert(sizeof(struct ib_uverbs_comp_event_desc) == 8, "completion event");
+_Static_assert(sizeof(struct ib_uverbs_async_event_desc) == 16, "async event");
+_Static_assert(sizeof(struct ib_uverbs_alloc_pd) == 8, "ALLOC_PD");
+_Static_assert(sizeof(struct ib_uverbs_alloc_pd_resp) == 4, "ALLOC_PD answer");
+_Static_assert(sizeof(struct ib_uverbs_reg_mr) == 40, "REG_MR");
+_Static_assert(sizeof(struct ib_uverbs_reg_mr_resp) == 12, "REG_MR answer");
+_Static_assert(sizeof(struct ib_uverbs_modify_qp) == 112, "MODIFY_QP");
+_Static_assert(sizeof(struct ib_uverbs_qp_attr) == 144, "kernel form of the QP attributes");
+_Static_assert(sizeof(struct ib_uverbs_query_qp_resp) == 128, "QUERY_QP answer");
+_Static_assert(sizeof(struct ib_uverbs_query_port_resp) == 40, "QUERY_PORT answer");
+_Static_assert(sizeof(struct ib_uverbs_query_port_resp_ex) == 48, "QUERY_PORT ioctl answer");
+_Static_assert(sizeof(struct ib_uverbs_ex_query_device) == 8, "EX QUERY_DEVICE");
+_Static_assert(sizeof(struct ib_uverbs_query_device_resp) == 176, "QUERY_DEVICE answer");
+_Static_assert(sizeof(struct ib_uverbs_ex_query_device_resp) == 304, "EX QUERY_DEVICE answer");
+_Static_assert(sizeof(struct ib_uverbs_qp_cap) == 20, "QP capabilities");
+_Static_assert(sizeof(struct ib_uverbs_create_ah) == 56, "CREATE_AH");
+_Static_assert(sizeof(struct ib_uverbs_gid_entry) == 32, "GID entry");
+
+#endif

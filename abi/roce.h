@@ -2,7 +2,7 @@
 /*
  * roce.h - RoCE v2 on the wire: sizes, offsets, and the codings inside fields.
  *
- *   Ethernet 14 | IPv4 20 or IPv6 40 | UDP 8, port 4791 | BTH 12 | extended | payload | pad | ICRC 4
+ *   Ethernet 14 | IPv4 20 or IPv6 40 | UDP 8 | BTH 12 | extended | payload | pad | ICRC 4
  *
  * Fields are big-endian, except the ICRC, which is little-endian. Packets lie at any address, so
  * fields have offsets here and no structures; abi/roce_pkt.h and abi/roce_frame.h decode them.
@@ -110,7 +110,7 @@ enum roce_nak {
 	ROCE_NAK_INVALID_RD_REQUEST = 0x64,
 };
 
-/* roce_aeth_kind - the kind of a syndrome; one with the reserved bit 7 set is ROCE_AETH_RESERVED. */
+/* roce_aeth_kind - the kind of a syndrome; ROCE_AETH_RESERVED if the reserved bit 7 is set. */
 static inline enum roce_aeth_kind roce_aeth_kind(uint8_t syndrome)
 {
 	if (syndrome & 0x80)
@@ -131,7 +131,7 @@ static inline uint64_t roce_rnr_timer_ns(unsigned int code)
 	return (uint64_t)timer_10us[code & ROCE_AETH_VALUE_MASK] * 10000;
 }
 
-/* roce_ack_timeout_ns - 4.096 us * 2^code, code 1 to 31; code 0: never, 0 [IBTA1 C9-140]. */
+/* roce_ack_timeout_ns - 4.096 us * 2^code, code 1 to 31; code 0: never, 0 [IBTA1 9.7.6.1.3]. */
 static inline uint64_t roce_ack_timeout_ns(unsigned int code)
 {
 	return (code & 31) == 0 ? 0 : (uint64_t)4096 << (code & 31);
@@ -145,7 +145,7 @@ static inline unsigned int roce_pad_bytes(uint32_t payload_bytes)
 
 /*
  * roce_gid_is_ipv4 - whether a GID is an IPv4 address mapped into IPv6 (::ffff:a.b.c.d), as the
- * GIDs of IPv4 interfaces are; such a destination is reached by IPv4 packets [RoCEv2 A17.4.5].
+ * GIDs of IPv4 interfaces are; such a destination is reached by IPv4 packets [RoCEv2 A17].
  */
 static inline bool roce_gid_is_ipv4(const uint8_t gid[static 16])
 {

@@ -108,7 +108,7 @@ enum roce_verdict roce_pkt_decode(struct roce_pkt *pkt, const uint8_t *bth, size
 static void encode_bth(uint8_t *dst, const struct roce_pkt *pkt)
 {
 	unsigned int flags = (pkt->pad_bytes & ROCE_BTH_PAD_MASK) << ROCE_BTH_PAD_SHIFT;
-	uint32_t ecn = 0;
+	uint32_t ecn = 0, ack = pkt->ack_req ? (uint32_t)ROCE_BTH_ACK_F << 24 : 0;
 
 	if (pkt->se)
 		flags |= ROCE_BTH_SE_F;
@@ -122,8 +122,7 @@ static void encode_bth(uint8_t *dst, const struct roce_pkt *pkt)
 	dst[ROCE_BTH_FLAGS_OFF] = (uint8_t)flags;
 	be16_store(dst + ROCE_BTH_PKEY_OFF, pkt->pkey);
 	be32_store(dst + ROCE_BTH_ECN_OFF, ecn << 24 | (pkt->dqpn & ROCE_QPN_MASK));
-	be32_store(dst + ROCE_BTH_ACK_OFF,
-		   (pkt->ack_req ? (uint32_t)ROCE_BTH_ACK_F << 24 : 0) | (pkt->psn & ROCE_PSN_MASK));
+	be32_store(dst + ROCE_BTH_ACK_OFF, ack | (pkt->psn & ROCE_PSN_MASK));
 }
 
 static void encode_extended(uint8_t *dst, const struct roce_pkt *pkt,

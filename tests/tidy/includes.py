@@ -28,7 +28,8 @@ def check_file(tree, path, layer, sees):
         if kind == '"' and not any(name == s or name.startswith(s) for s in sees if s):
             findings.append(f"{path}: includes \"{name}\"; {layer} sees {' '.join(sees)}")
         elif kind == "<" and layer in PURE and not PURE_SYSTEM.fullmatch(name):
-            findings.append(f"{path}: includes <{name}>; {layer} is pure")
+            hint = " (<linux/errno.h> has the codes alone)" if name == "errno.h" else ""
+            findings.append(f"{path}: includes <{name}>; {layer} is pure{hint}")
         elif kind == "<" and re.match(r"rig5\.h|(%s)/" % "|".join(("base", "abi", "nic", "kern")),
                                       name):
             findings.append(f"{path}: <{name}> is ours: include it by folder, in quotes")

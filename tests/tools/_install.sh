@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 #
 # To be sourced: installs the build into a temporary prefix, moves the tree (it must not know where
 # it was put), and sets prefix, libdir, PKG_CONFIG_PATH, LD_LIBRARY_PATH and cc.

@@ -7,5 +7,6 @@ set -u
 
 build=$1
 shift
-exec ctest --test-dir "$build" --output-on-failure --no-label-summary --no-tests=error \
+cd "$build" || exit 1
+exec ctest --output-on-failure --no-label-summary --no-tests=error \
 	-j 2 "$@" </dev/null

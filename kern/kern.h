@@ -16,9 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct nic;
-struct nic_env;
-struct nic_event;
+#include "nic/nic.h"
+
 struct kern;
 struct kern_file;	/* one open of the device: a context and all its objects */
 struct kern_channel;	/* a completion channel or an async event file */
@@ -45,8 +44,14 @@ struct kern_env {
 	/* Takes back the unread records whose first 8 bytes are handle; returns how many there
 	 * were. */
 	uint32_t (*channel_withdraw)(void *ctx, struct kern_channel *channel, uint64_t handle);
-	/* The device is done with channel (its context closed); a read then finds the end. */
+	/* The device is done with channel (its context closed, or its creation failed); a read then
+	 * finds the end. The pointer means nothing from here on. */
 	void (*channel_close)(void *ctx, struct kern_channel *channel);
+};
+
+enum {
+	KERN_FILE_MAX = 256,	 /* open contexts of one device */
+	KERN_CHANNEL_MAX = 4096, /* event channels of one device */
 };
 
 struct kern_config {
@@ -62,7 +67,8 @@ struct kern_config {
 	const char *netdev;	  /* name for gid_attrs/ndevs, or NULL */
 	uint32_t message_max_bytes_log2; /* 30 */
 	void *device_pages;	  /* register pages, 4096 bytes each, as mapped into this process */
-	uint32_t device_page_count;
+	uint32_t device_page_count; /* at most 65536 */
+	struct nic_config limits; /* as the nic was made with: what QUERY_DEVICE reports */
 };
 
 size_t kern_arena_bytes(const struct kern_config *config);
@@ -71,8 +77,9 @@ size_t kern_arena_bytes(const struct kern_config *config);
 struct kern *kern_init(void *arena, const struct kern_config *config, const struct kern_env *env,
 		       struct nic *nic);
 
+/* -EMFILE: KERN_FILE_MAX are open. */
 int kern_open(struct kern *kern, struct kern_file **file);
-/* Destroys whatever the context still has. */
+/* Destroys whatever the context still has; its channels are closed. */
 void kern_close(struct kern_file *file, uint64_t now_ns);
 /* The whole uverbs ABI: request is RDMA_VERBS_IOCTL, arg the address of the application's
  * header. */
@@ -90,6 +97,12 @@ int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes,
  * nothing was written.
  */
 void kern_notice(struct kern *kern, uint64_t now_ns);
+
+/* channel's slot, below KERN_CHANNEL_MAX: where the caller keeps what belongs to it. */
+uint32_t kern_channel_slot(const struct kern_channel *channel);
+/* The application closed its last descriptor of channel. Called before that descriptor is gone: what
+ * it has not read is withdrawn. Nothing more is sent to it, and the pointer means nothing any more. */
+void kern_channel_release(struct kern_channel *channel);
 
 /* nic_env.event of the nic under this device: turns it into a record on the right channel. */
 void kern_nic_event(struct kern *kern, const struct nic_event *event);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ctx.c - the device's life and its contexts: init, open, GET_CONTEXT, close.
+ */
+#include "kern/state.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+/* ---- the arena -------------------------------------------------------------------------------- */
+
+static size_t align_up(size_t size)
+{
+	return (size + 63) & ~(size_t)63;
+}
+
+static uint32_t object_slots(const struct kern_config *config)
+{
+	const struct nic_config *limits = &config->limits;
+
+	return limits->qp_count_max + limits->cq_count_max + limits->mkey_count_max +
+	       limits->pd_count_max + KERN_AH_COUNT_MAX + config->device_page_count;
+}
+
+/* Where each table starts; the last is the total. */
+struct layout {
+	size_t objects;
+	size_t channels;
+	size_t pages;
+	size_t page_live;
+	size_t end;
+};
+
+static struct layout layout_of(const struct kern_config *config)
+{
+	struct layout at;
+
+	at.objects = align_up(sizeof(struct kern));
+	at.channels = at.objects + align_up(object_slots(config) * sizeof(struct kern_object));
+	at.pages = at.channels + align_up(KERN_CHANNEL_MAX * sizeof(struct kern_channel));
+	at.page_live = at.pages + align_up(config->device_page_count * sizeof(struct kern_page));
+	at.end = at.page_live + align_up(config->device_page_count * sizeof(uint16_t));
+	return at;
+}
+
+size_t kern_arena_bytes(const struct kern_config *config)
+{
+	return layout_of(config).end;
+}
+
+struct kern *kern_init(void *arena, const struct kern_config *config, const struct kern_env *env,
+		       struct nic *nic)
+{
+	struct layout at = layout_of(config);
+	struct kern *kern = arena;
+	uint8_t *base = arena;
+
+	ASSERT(config->limits.qp_count_max != 0);
+	ASSERT(config->device_page_count != 0 && config->device_page_count <= 65536);
+	ASSERT(config->gid_count <= sizeof(config->gids) / sizeof(config->gids[0]));
+	ASSERT(kern_mtu_code(config->mtu_bytes) != 0);
+	kern->config = *config;
+	kern->env = *env;
+	kern->nic = nic;
+	kern->objects = (struct kern_object *)(void *)(base + at.objects);
+	kern->object_count = object_slots(config);
+	kern->object_free = KERN_NONE;
+	kern->channels = (struct kern_channel *)(void *)(base + at.channels);
+	kern->pages = (struct kern_page *)(void *)(base + at.pages);
+	kern->page_live = (uint16_t *)(void *)(base + at.page_live);
+	for (uint32_t page = 0; page < config->device_page_count; page++)
+		kern->pages[page].object = KERN_NONE;
+	return kern;
+}
+
+/* ---- contexts --------------------------------------------------------------------------------- */
+
+int kern_open(struct kern *kern, struct kern_file **file)
+{
+	for (unsigned int i = 0; i < KERN_FILE_MAX; i++) {
+		if (kern->files[i].open)
+			continue;
+		kern->files[i] =
+			(struct kern_file){.kern = kern, .open = true, .newest = KERN_NONE};
+		*file = &kern->files[i];
+		return 0;
+	}
+	return -EMFILE;
+}
+
+void kern_close(struct kern_file *file, uint64_t now_ns)
+{
+	struct kern *kern = file->kern;
+
+	(void)now_ns;
+	ASSERT(file->open);
+	while (file->newest != KERN_NONE) {
+		int error = kern_object_destroy(&kern->objects[file->newest], NULL);
+
+		ASSERT(!error);
+	}
+	for (uint32_t slot = 0; slot < kern->channel_fresh; slot++)
+		if (kern->channels[slot].file == file)
+			kern_channel_destroy(&kern->channels[slot]);
+	*file = (struct kern_file){.open = false};
+}
+
+/* The request in either of its two lengths [linux mlx5_ib_alloc_ucontext]. */
+static int read_context_request(struct kern_call *call, struct mlx5_ib_alloc_ucontext_req_v2 *req)
+{
+	size_t len = kern_call_len(call, UVERBS_ATTR_UHW_IN);
+
+	if (len != sizeof(struct mlx5_ib_alloc_ucontext_req) &&
+	    len < offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version))
+		return -EINVAL;
+	if (kern_call_read(call, UVERBS_ATTR_UHW_IN, req, sizeof(*req)))
+		return -EFAULT;
+	if (req->flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX)
+		return -EOPNOTSUPP;
+	if (req->comp_mask || req->reserved0 || req->reserved1 || req->reserved2)
+		return -EOPNOTSUPP;
+	if (req->total_num_bfregs == 0 || req->num_low_latency_bfregs >= req->total_num_bfregs)
+		return -EINVAL;
+	/* Fixed register pages, as drivers older than these objects use them, are not offered. */
+	if (!(req->lib_caps & MLX5_LIB_CAP_DYN_UAR))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern *kern,
+							   uint8_t cqe_version)
+{
+	return (struct mlx5_ib_alloc_ucontext_resp){
+		.qp_tab_size = kern->config.limits.qp_count_max,
+		.bf_reg_size = KERN_BLUEFLAME_BYTES,
+		.tot_bfregs = 0, /* register pages are objects */
+		.cache_line_size = 64,
+		.max_sq_desc_sz = KERN_WQE_SEND_BYTES_MAX,
+		.max_rq_desc_sz = KERN_WQE_RECV_BYTES_MAX,
+		.max_send_wqebb = KERN_WQEBB_COUNT_MAX,
+		.max_recv_wr = KERN_WQEBB_COUNT_MAX,
+		.max_srq_recv_wr = 0,
+		.num_ports = 1,
+		.cqe_version = cqe_version,
+		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
+				 MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
+		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+		.log_uar_size = UV_MLX5_PAGE_BYTES_LOG2,
+		.num_uars_per_page = 1,
+		.num_dyn_bfregs = KERN_DYNAMIC_BFREGS,
+	};
+}
+
+int kern_get_context(struct kern_call *call)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req;
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
+	uint32_t vectors = KERN_COMP_VECTOR_COUNT;
+	uint64_t core_support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+	int error;
+
+	if (kern_call_write(call, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, &vectors,
+			    sizeof(vectors)) ||
+	    kern_call_write(call, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &core_support,
+			    sizeof(core_support)))
+		return -EFAULT;
+	if (call->file->context)
+		return -EINVAL;
+	error = read_context_request(call, &req);
+	if (error)
+		return error;
+	resp = context_response(call->kern, req.max_cqe_version != 0);
+	resp.response_length = (uint32_t)(out < sizeof(resp) ? out : sizeof(resp));
+	error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	if (error)
+		return error;
+	call->file->context = true;
+	call->file->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
+	call->file->cqe_version = resp.cqe_version;
+	return 0;
+}

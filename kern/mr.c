@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mr.c - protection domains, regions of host memory, address handles.
+ */
+#include "kern/state.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+enum {
+	PAGE_BYTES = 4096,
+	ACCESS_KNOWN = (IB_UVERBS_ACCESS_HUGETLB << 1) - 1,
+	ACCESS_WRITABLE = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+			  IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND,
+};
+
+int kern_write_alloc_pd(struct kern_call *call)
+{
+	struct ib_uverbs_alloc_pd req;
+	struct ib_uverbs_alloc_pd_resp resp;
+	struct mlx5_ib_alloc_pd_resp uhw;
+	struct kern_object *pd;
+	int error;
+
+	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
+	if (error)
+		return error;
+	if (!call->file->context)
+		return -EINVAL;
+	if (kern_call_len(call, UVERBS_ATTR_UHW_OUT) < sizeof(uhw))
+		return -EFAULT;
+	pd = kern_object_create(call->file, KERN_PD);
+	if (!pd)
+		return -ENOMEM;
+	error = nic_pd_create(call->kern->nic, &pd->number);
+	if (error) {
+		kern_object_drop(pd);
+		return error;
+	}
+	call->new_object = pd;
+	uhw.pdn = pd->number;
+	error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &uhw, sizeof(uhw));
+	if (error)
+		return error;
+	resp.pd_handle = kern_object_handle(pd);
+	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+}
+
+/* ---- regions ---------------------------------------------------------------------------------- */
+
+/* [linux ib_check_mr_access] */
+static int check_access(uint32_t access)
+{
+	if (access & (IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_REMOTE_WRITE) &&
+	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if (access & ~(uint32_t)(ACCESS_KNOWN | IB_UVERBS_ACCESS_OPTIONAL_RANGE))
+		return -EINVAL;
+	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* The range as the kernel would pin it: -EINVAL if it wraps, -EFAULT if it is not there. */
+static int check_range(const struct kern *kern, const struct ib_uverbs_reg_mr *req)
+{
+	uint64_t end = req->start + req->length;
+
+	if ((req->start & (PAGE_BYTES - 1)) != (req->hca_va & (PAGE_BYTES - 1)))
+		return -EINVAL;
+	if (req->length == 0 || end < req->start || end > UINT64_MAX - (PAGE_BYTES - 1))
+		return -EINVAL;
+	if (req->hca_va + req->length < req->hca_va)
+		return -EINVAL;
+	if (!kern->env.user_probe(kern->env.ctx, req->start, req->length,
+				  req->access_flags & ACCESS_WRITABLE))
+		return -EFAULT;
+	return 0;
+}
+
+static uint32_t nic_access(uint32_t access)
+{
+	uint32_t nic = 0;
+
+	if (access & IB_UVERBS_ACCESS_LOCAL_WRITE)
+		nic |= NIC_ACCESS_LOCAL_WRITE_F;
+	if (access & IB_UVERBS_ACCESS_REMOTE_WRITE)
+		nic |= NIC_ACCESS_REMOTE_WRITE_F;
+	if (access & IB_UVERBS_ACCESS_REMOTE_READ)
+		nic |= NIC_ACCESS_REMOTE_READ_F;
+	if (access & IB_UVERBS_ACCESS_REMOTE_ATOMIC)
+		nic |= NIC_ACCESS_REMOTE_ATOMIC_F;
+	return nic;
+}
+
+static int create_region(struct kern_call *call, const struct ib_uverbs_reg_mr *req,
+			 struct kern_object *pd)
+{
+	struct kern *kern = call->kern;
+	struct nic_mkey_attr attr = {
+		.pdn = pd->number,
+		.access = nic_access(req->access_flags),
+		.va = req->hca_va,
+		.len_bytes = req->length,
+		.host_va = req->start,
+	};
+	struct kern_object *mr = kern_object_create(call->file, KERN_MR);
+	int error;
+
+	if (!mr)
+		return -ENOMEM;
+	error = nic_mkey_create(kern->nic, &attr, &mr->number);
+	if (error) {
+		kern_object_drop(mr);
+		return error;
+	}
+	kern_object_use(mr, 0, pd);
+	call->new_object = mr;
+	return 0;
+}
+
+int kern_write_reg_mr(struct kern_call *call)
+{
+	struct ib_uverbs_reg_mr req;
+	struct ib_uverbs_reg_mr_resp resp;
+	struct kern_object *pd;
+	int error;
+
+	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
+	if (error)
+		return error;
+	error = check_access(req.access_flags);
+	if (error)
+		return error;
+	if (kern_object_find(call->file, req.pd_handle, KERN_PD, &pd))
+		return -EINVAL;
+	error = check_range(call->kern, &req);
+	if (error)
+		return error;
+	error = create_region(call, &req, pd);
+	if (error)
+		return error;
+	resp = (struct ib_uverbs_reg_mr_resp){
+		.mr_handle = kern_object_handle(call->new_object),
+		.lkey = call->new_object->number,
+		.rkey = call->new_object->number,
+	};
+	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+}
+
+/* ---- address handles -------------------------------------------------------------------------- */
+
+/*
+ * The MAC address behind a GID. Nothing on our wires looks at it; it is made from the GID, locally
+ * administered, so that the same destination always gives the same one.
+ */
+static void dmac_of(const uint8_t gid[static 16], uint8_t mac[static 6])
+{
+	mac[0] = 0x02;
+	mac[1] = gid[11];
+	memcpy(mac + 2, gid + 12, 4);
+}
+
+/* [linux rdma_check_ah_attr]: on Ethernet every address has a global route. */
+static int check_ah(const struct kern *kern, const struct ib_uverbs_ah_attr *attr)
+{
+	const uint8_t *gid;
+
+	if (attr->port_num != KERN_PORT)
+		return -EINVAL;
+	if (!attr->is_global)
+		return kern->config.link_infiniband ? 0 : -EINVAL;
+	return kern_gid(kern, attr->grh.sgid_index, &gid);
+}
+
+static int write_dmac(struct kern_call *call, const struct ib_uverbs_ah_attr *attr)
+{
+	struct mlx5_ib_create_ah_resp resp = {
+		.response_length = offsetof(struct mlx5_ib_create_ah_resp, reserved)};
+	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
+
+	if (out == 0 || call->kern->config.link_infiniband)
+		return 0;
+	if (out < resp.response_length)
+		return -EINVAL;
+	dmac_of(attr->grh.dgid, resp.dmac);
+	return kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, resp.response_length);
+}
+
+int kern_write_create_ah(struct kern_call *call)
+{
+	struct ib_uverbs_create_ah req;
+	struct ib_uverbs_create_ah_resp resp;
+	struct kern_object *pd, *ah;
+	int error;
+
+	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
+	if (error)
+		return error;
+	if (kern_object_find(call->file, req.pd_handle, KERN_PD, &pd))
+		return -EINVAL;
+	error = check_ah(call->kern, &req.attr);
+	if (error)
+		return error;
+	if (call->kern->ah_count == KERN_AH_COUNT_MAX)
+		return -ENOMEM;
+	error = write_dmac(call, &req.attr);
+	if (error)
+		return error;
+	ah = kern_object_create(call->file, KERN_AH);
+	if (!ah)
+		return -ENOMEM;
+	call->kern->ah_count++;
+	ah->user_handle = req.user_handle;
+	kern_object_use(ah, 0, pd);
+	call->new_object = ah;
+	resp.ah_handle = kern_object_handle(ah);
+	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qp.c - queue pairs: create, destroy. What they are set to is in qp_modify.c.
+ */
+#include "kern/state.h"
+
+#include "base/assert.h"
+#include "base/ring.h"
+
+enum {
+	/* mlx5: a user index of this value means "none" [linux mlx5_ib.h]. */
+	UIDX_MASK = 0xffffff,
+	UIDX_NONE = 0xffffff,
+	/* Registers are objects: the driver never gets one from a pool. */
+	BFREG_NONE = (int)(1u << 31),
+	RQ_WQE_SHIFT_MAX = 32,
+	SQ_WQEBB_LOG2 = 6,
+};
+
+struct qp_args {
+	struct ib_uverbs_qp_cap cap;
+	uint64_t user_handle;
+	uint32_t flags;
+	struct kern_object *pd;
+	struct kern_object *send_cq;
+	struct kern_object *recv_cq;
+	struct mlx5_ib_create_qp driver;
+	uint32_t rq_wqe_count;
+};
+
+/* [linux uverbs_std_types_qp.c]: which types exist, and which of them this device has. */
+static int check_type(uint64_t type)
+{
+	switch (type) {
+	case IB_UVERBS_QPT_RC:
+		return 0;
+	case IB_UVERBS_QPT_UC:
+	case IB_UVERBS_QPT_UD:
+	case IB_UVERBS_QPT_RAW_PACKET:
+	case IB_UVERBS_QPT_XRC_INI:
+	case IB_UVERBS_QPT_XRC_TGT:
+	case IB_UVERBS_QPT_DRIVER:
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int read_objects(struct kern_call *call, struct qp_args *args)
+{
+	args->pd = kern_call_object(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
+	args->send_cq = kern_call_object(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
+	args->recv_cq = kern_call_object(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
+	return args->pd && args->send_cq && args->recv_cq ? 0 : -ENOENT;
+}
+
+static int read_core_part(struct kern_call *call, struct qp_args *args)
+{
+	const uint32_t flags_known = IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
+				     IB_UVERBS_QP_CREATE_SCATTER_FCS |
+				     IB_UVERBS_QP_CREATE_CVLAN_STRIPPING |
+				     IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |
+				     IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+	uint64_t type;
+	int error;
+
+	error = kern_call_read(call, UVERBS_ATTR_CREATE_QP_CAP, &args->cap, sizeof(args->cap));
+	if (!error)
+		error = kern_call_read(call, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &args->user_handle,
+				       sizeof(args->user_handle));
+	if (!error)
+		error = kern_call_const(call, UVERBS_ATTR_CREATE_QP_TYPE, UINT32_MAX, &type);
+	if (!error)
+		error = check_type(type);
+	if (!error)
+		error = read_objects(call, args);
+	if (!error)
+		error = kern_call_flags(call, UVERBS_ATTR_CREATE_QP_FLAGS, flags_known,
+					&args->flags);
+	if (error)
+		return error;
+	/* The other flags are for raw packets and datagrams. */
+	if (args->flags & ~(uint32_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
+		return -EINVAL;
+	if (kern_call_attr(call, UVERBS_ATTR_CREATE_QP_SOURCE_QPN))
+		return -EINVAL;
+	return 0;
+}
+
+/* Scatter to CQE is a permission, which this device never uses. */
+static int check_driver_flags(const struct kern_call *call, const struct mlx5_ib_create_qp *driver)
+{
+	const uint32_t flags_known = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |
+				     MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_UAR_PAGE_INDEX;
+
+	if (driver->flags & ~flags_known)
+		return -EINVAL;
+	if (!(driver->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
+		return -EINVAL;
+	return kern_page_is_of(call->file, driver->bfreg_index) ? 0 : -EINVAL;
+}
+
+/* [linux mlx5 set_rq_size, set_user_buf_size] */
+static int check_sizes(struct qp_args *args)
+{
+	const struct mlx5_ib_create_qp *driver = &args->driver;
+
+	if (args->cap.max_recv_wr > KERN_WQEBB_COUNT_MAX)
+		return -EINVAL;
+	if (args->cap.max_recv_wr != 0) {
+		if (driver->rq_wqe_shift > RQ_WQE_SHIFT_MAX ||
+		    driver->rq_wqe_count > KERN_WQEBB_COUNT_MAX)
+			return -EINVAL;
+		args->rq_wqe_count = driver->rq_wqe_count;
+	}
+	if (driver->sq_wqe_count != 0 && !ring_is_power_of_two(driver->sq_wqe_count))
+		return -EINVAL;
+	return driver->sq_wqe_count > KERN_WQEBB_COUNT_MAX ? -EINVAL : 0;
+}
+
+static int read_driver_part(struct kern_call *call, struct qp_args *args)
+{
+	struct mlx5_ib_create_qp *driver = &args->driver;
+	size_t len = kern_call_len(call, UVERBS_ATTR_UHW_IN);
+	int error;
+
+	if (len < offsetof(struct mlx5_ib_create_qp, ece_options))
+		return -EINVAL;
+	error = kern_call_read_exact(call, UVERBS_ATTR_UHW_IN, driver, sizeof(*driver));
+	if (error)
+		return error == -EFAULT ? error : -EINVAL;
+	error = check_driver_flags(call, driver);
+	if (error)
+		return error;
+	if (call->file->cqe_version != 0 &&
+	    (driver->uidx == UIDX_NONE || driver->uidx & ~(uint32_t)UIDX_MASK))
+		return -EINVAL;
+	return check_sizes(args);
+}
+
+static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
+{
+	struct kern *kern = qp->file->kern;
+	const struct mlx5_ib_create_qp *driver = &args->driver;
+	uint64_t buf_bytes = ((uint64_t)args->rq_wqe_count << driver->rq_wqe_shift) +
+			     ((uint64_t)driver->sq_wqe_count << SQ_WQEBB_LOG2);
+	struct nic_qp_attr attr = {
+		.type = NIC_QP_RC,
+		.pdn = args->pd->number,
+		.cqn_send = args->send_cq->number,
+		.cqn_recv = args->recv_cq->number,
+		.buf_va = driver->buf_addr,
+		.db_va = driver->db_addr,
+		.sq_wqebb_count = driver->sq_wqe_count,
+		.rq_wqe_count = args->rq_wqe_count,
+		.rq_wqe_size_log2 = driver->rq_wqe_shift,
+		/* Version 0 completions carry no user index: the driver looks for the number. */
+		.user_index = qp->file->cqe_version ? driver->uidx : 0,
+		.sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
+		.cookie = kern_object_handle(qp),
+	};
+
+	if (buf_bytes != 0 &&
+	    !kern->env.user_probe(kern->env.ctx, attr.buf_va, buf_bytes, false))
+		return -EFAULT;
+	if (!kern->env.user_probe(kern->env.ctx, attr.db_va, DB_RECORD_BYTES, false))
+		return -EFAULT;
+	return nic_qp_create(kern->nic, &attr, &qp->number);
+}
+
+static void fill_object(struct kern_call *call, struct kern_object *qp, const struct qp_args *args)
+{
+	qp->user_handle = args->user_handle;
+	qp->cap = args->cap;
+	qp->rq_wqe_count = args->rq_wqe_count;
+	qp->sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+	qp->async = kern_call_channel(call, UVERBS_ATTR_CREATE_QP_EVENT_FD);
+	if (!qp->async)
+		qp->async = call->file->async_default;
+	kern_channel_get(qp->async);
+	kern_object_use(qp, 0, args->pd);
+	kern_object_use(qp, 1, args->send_cq);
+	kern_object_use(qp, 2, args->recv_cq);
+}
+
+static int write_response(struct kern_call *call, const struct kern_object *qp)
+{
+	struct mlx5_ib_create_qp_resp resp = {.bfreg_index = (uint32_t)BFREG_NONE};
+	int error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+
+	/* The capabilities go back as they came: the driver computed them [uverbs.md 3.4]. */
+	if (!error)
+		error = kern_call_write(call, UVERBS_ATTR_CREATE_QP_RESP_CAP, &qp->cap,
+					sizeof(qp->cap));
+	if (!error)
+		error = kern_call_write(call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qp->number,
+					sizeof(qp->number));
+	return error;
+}
+
+int kern_qp_create(struct kern_call *call)
+{
+	struct qp_args args = {.rq_wqe_count = 0};
+	struct kern_object *qp;
+	int error = read_core_part(call, &args);
+
+	if (!error)
+		error = read_driver_part(call, &args);
+	if (error)
+		return error;
+	qp = kern_object_create(call->file, KERN_QP);
+	if (!qp)
+		return -ENOMEM;
+	error = create_in_nic(qp, &args);
+	if (error) {
+		kern_object_drop(qp);
+		return error;
+	}
+	fill_object(call, qp, &args);
+	call->new_object = qp;
+	return write_response(call, qp);
+}
+
+int kern_qp_destroy(struct kern_call *call)
+{
+	struct kern_destroyed events;
+	struct ib_uverbs_destroy_qp_resp resp;
+	int error = kern_object_destroy(call->attrs[0].object, &events);
+
+	if (error)
+		return error;
+	resp.events_reported = events.async_events;
+	return kern_call_write(call, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+}

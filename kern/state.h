@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kern/state.h - what the files of kern/ share: the device, its contexts, their objects and channels,
+ * and one ioctl in progress. Not for anybody else.
+ *
+ * Everything lies in fixed tables in the arena. A handle is an object's slot in the table; it is good
+ * only in the context that owns the object. Objects of a context hang on a list, newest first: an
+ * object only ever uses older ones, so that destroying in that order never meets a busy one.
+ */
+#ifndef KERN_STATE_H
+#define KERN_STATE_H
+
+#include "abi/mlx5_db.h"
+#include "abi/mlx5_uapi.h"
+#include "abi/uverbs.h"
+#include "kern/kern.h"
+
+#include <linux/errno.h>
+#include <linux/types.h>
+
+enum {
+	KERN_GID_TABLE_COUNT = 16,
+	KERN_PKEY_TABLE_COUNT = 1,
+	KERN_PORT = 1, /* the only port's number */
+	KERN_COMP_VECTOR_COUNT = 1,
+	KERN_AH_COUNT_MAX = 65536,
+	KERN_CQE_COUNT_LOG2_MAX = 22,
+	KERN_WQEBB_COUNT_MAX = 32768,
+	KERN_WQE_SEND_BYTES_MAX = 1024,
+	KERN_WQE_RECV_BYTES_MAX = 512,
+	KERN_BLUEFLAME_BYTES = 512,
+	KERN_DYNAMIC_BFREGS = 512,
+	KERN_VENDOR_ID = 0x02c9,
+	KERN_PART_ID = 0x101b,
+};
+
+enum kern_object_type {
+	KERN_FREE,
+	KERN_PD,
+	KERN_CQ,
+	KERN_QP,
+	KERN_MR,
+	KERN_AH,
+	KERN_UAR,
+};
+
+#define KERN_NONE UINT32_MAX /* no slot */
+
+struct kern_object {
+	enum kern_object_type type;
+	uint32_t users;	   /* objects that name this one: not 0 means busy */
+	uint32_t number;   /* PDN, CQN, QPN, key or register page, as the nic or the page table has it */
+	uint32_t newer;	   /* in the context's list, or KERN_NONE */
+	uint32_t older;	   /* likewise; of a free slot: the next free one */
+	struct kern_file *file;
+	uint64_t user_handle;	       /* what events carry */
+	struct kern_channel *comp;     /* of a completion queue, or NULL */
+	struct kern_channel *async;    /* of a queue pair or completion queue, or NULL */
+	uint32_t comp_events;	       /* sent and not withdrawn */
+	uint32_t async_events;
+	struct kern_object *uses[3];   /* PD, send CQ, receive CQ; NULL: none */
+	struct ib_uverbs_qp_cap cap;   /* of a queue pair, as asked for */
+	uint32_t rq_wqe_count;
+	bool sq_signal_all;
+};
+
+struct kern_channel {
+	struct kern_file *file; /* NULL: free slot */
+	struct kern *kern;
+	bool async;
+	bool released; /* the application closed it; objects still name it */
+	uint32_t users;
+};
+
+struct kern_file {
+	struct kern *kern;
+	bool open;
+	bool context; /* GET_CONTEXT succeeded */
+	bool devx;
+	uint8_t cqe_version;
+	uint32_t newest; /* object, or KERN_NONE */
+	struct kern_channel *async_default;
+};
+
+struct kern_page {
+	uint32_t object; /* KERN_NONE: not in use */
+	uint32_t live_at; /* its place in page_live */
+};
+
+struct kern {
+	struct kern_config config;
+	struct kern_env env;
+	struct nic *nic;
+	struct kern_object *objects;
+	uint32_t object_count; /* slots */
+	uint32_t object_fresh; /* slots below this one were used before */
+	uint32_t object_free;  /* first free one of those, or KERN_NONE */
+	uint32_t ah_count;
+	struct kern_channel *channels;
+	uint32_t channel_fresh;
+	struct kern_page *pages;
+	uint16_t *page_live; /* pages in use, page_live_count of them, in no order */
+	uint32_t page_live_count;
+	uint32_t page_next; /* where the search for a free page starts */
+	struct kern_file files[KERN_FILE_MAX];
+};
+
+/* ---- one ioctl -------------------------------------------------------------------------------- */
+
+enum kern_attr_type {
+	KERN_ATTR_IN,	     /* bytes: in data up to 8, behind it else */
+	KERN_ATTR_OUT,
+	KERN_ATTR_OBJECT,    /* handle of an object of spec.object, in data */
+	KERN_ATTR_NEW,	     /* handle written back to data */
+	KERN_ATTR_CHANNEL,   /* descriptor in data; spec.object: 1 async, 0 completion */
+	KERN_ATTR_NEW_CHANNEL,
+};
+
+#define KERN_MANDATORY_F 1u
+#define KERN_ZERO_TRAILING_F 2u /* longer is good if the rest is zero; output: the rest is zeroed */
+
+struct kern_attr_spec {
+	uint16_t id;
+	uint8_t type;	/* enum kern_attr_type */
+	uint8_t flags;
+	uint16_t len_min;
+	uint16_t len_max;
+	uint8_t object; /* enum kern_object_type, or see KERN_ATTR_CHANNEL */
+};
+
+struct kern_call;
+
+struct kern_method {
+	uint16_t object;
+	uint16_t method;
+	bool udata; /* takes UVERBS_ATTR_UHW_IN and _OUT */
+	uint8_t attr_count;
+	const struct kern_attr_spec *attrs;
+	int (*handler)(struct kern_call *call);
+};
+
+/* Specs, in the kernel's own words [linux uverbs_ioctl.h]. */
+#define KERN_IN(id_, type_)                                                                        \
+	{ .id = (id_), .type = KERN_ATTR_IN, .flags = KERN_MANDATORY_F, .len_min = sizeof(type_),  \
+	  .len_max = sizeof(type_) }
+#define KERN_CONST_IN(id_) KERN_IN(id_, uint64_t)
+#define KERN_FLAGS_IN(id_)                                                                         \
+	{ .id = (id_), .type = KERN_ATTR_IN, .len_min = 4, .len_max = 8 }
+#define KERN_OUT(id_, type_)                                                                       \
+	{ .id = (id_), .type = KERN_ATTR_OUT, .flags = KERN_MANDATORY_F, .len_min = sizeof(type_), \
+	  .len_max = sizeof(type_) }
+#define KERN_OUT_OPTIONAL(id_, type_)                                                              \
+	{ .id = (id_), .type = KERN_ATTR_OUT, .len_min = sizeof(type_), .len_max = sizeof(type_) }
+#define KERN_OUT_STRUCT(id_, type_)                                                                \
+	{ .id = (id_), .type = KERN_ATTR_OUT, .flags = KERN_MANDATORY_F | KERN_ZERO_TRAILING_F,    \
+	  .len_min = sizeof(type_), .len_max = sizeof(type_) }
+#define KERN_IN_BYTES(id_, min_, flags_)                                                           \
+	{ .id = (id_), .type = KERN_ATTR_IN, .flags = (flags_), .len_min = (min_),                 \
+	  .len_max = UINT16_MAX }
+#define KERN_OUT_BYTES(id_, min_, flags_)                                                          \
+	{ .id = (id_), .type = KERN_ATTR_OUT, .flags = (flags_), .len_min = (min_),                \
+	  .len_max = UINT16_MAX }
+#define KERN_OBJECT(id_, object_, flags_)                                                          \
+	{ .id = (id_), .type = KERN_ATTR_OBJECT, .flags = (flags_), .object = (object_) }
+#define KERN_NEW(id_)                                                                              \
+	{ .id = (id_), .type = KERN_ATTR_NEW, .flags = KERN_MANDATORY_F }
+#define KERN_CHANNEL(id_, async_)                                                                  \
+	{ .id = (id_), .type = KERN_ATTR_CHANNEL, .object = (async_) }
+
+enum { KERN_ATTR_MAX = 20 };
+
+struct kern_attr {
+	bool present;
+	uint16_t len;
+	uint16_t flags;
+	uint16_t position; /* in the application's array */
+	uint64_t data;
+	struct kern_object *object;
+	struct kern_channel *channel;
+};
+
+struct kern_call {
+	struct kern *kern;
+	struct kern_file *file;
+	uint64_t now_ns;
+	uint64_t attrs_va;
+	const struct kern_method *method;
+	struct kern_attr attrs[KERN_ATTR_MAX]; /* by place in method->attrs, then UHW_IN, UHW_OUT */
+	struct kern_object *new_object;	       /* made by this call: destroyed if it fails in the end */
+	struct kern_channel *new_channel;
+	int new_fd;
+};
+
+/* A response whose object is a method of the write() interface. */
+struct kern_write_cmd {
+	uint32_t cmd;
+	uint16_t req_bytes;
+	uint16_t resp_bytes;
+	int (*handler)(struct kern_call *call);
+};
+
+/* kern_call_attr - the attribute that the method calls id, or NULL if it is not there. */
+struct kern_attr *kern_call_attr(struct kern_call *call, uint16_t id);
+struct kern_object *kern_call_object(struct kern_call *call, uint16_t id);
+struct kern_channel *kern_call_channel(struct kern_call *call, uint16_t id);
+/* kern_call_read - the first size bytes of an input attribute, zeroes after its end. -ENOENT, -EFAULT. */
+int kern_call_read(struct kern_call *call, uint16_t id, void *dst, size_t size);
+/* kern_call_read_exact - likewise, and -EOPNOTSUPP if what is beyond size is not zero. */
+int kern_call_read_exact(struct kern_call *call, uint16_t id, void *dst, size_t size);
+/* kern_call_const, kern_call_flags - -EINVAL: over max, or a bit outside allowed. */
+int kern_call_const(struct kern_call *call, uint16_t id, uint64_t max, uint64_t *value);
+int kern_call_flags(struct kern_call *call, uint16_t id, uint32_t allowed, uint32_t *value);
+/* kern_call_write - at most size bytes into an output attribute, marked as valid; the rest of it is
+ * zeroed where its spec says so, or whole is set. An absent optional attribute: 0. */
+int kern_call_write(struct kern_call *call, uint16_t id, const void *src, size_t size);
+int kern_call_write_whole(struct kern_call *call, uint16_t id, const void *src, size_t size);
+/* Length of an attribute, 0 if absent. */
+size_t kern_call_len(struct kern_call *call, uint16_t id);
+/* 0 or -EFAULT. */
+int kern_user_zero(struct kern *kern, uint64_t va, size_t len);
+bool kern_user_is_zero(struct kern *kern, uint64_t va, size_t len, int *error);
+
+/* ---- objects [object.c] ----------------------------------------------------------------------- */
+
+/* kern_object_create - a new object of the context, or NULL if the table is full. */
+struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_type type);
+/* kern_object_drop - gives back a slot whose object the nic does not have (any more). */
+void kern_object_drop(struct kern_object *object);
+uint32_t kern_object_handle(const struct kern_object *object);
+/* kern_object_find - 0 and *object, -ENOENT (no such handle here) or -EINVAL (another type). */
+int kern_object_find(struct kern_file *file, uint64_t handle, enum kern_object_type type,
+		     struct kern_object **object);
+void kern_object_use(struct kern_object *object, unsigned int place, struct kern_object *used);
+
+struct kern_destroyed {
+	uint32_t comp_events; /* that the application has read */
+	uint32_t async_events;
+};
+/* kern_object_destroy - 0, or -EBUSY. destroyed may be NULL. */
+int kern_object_destroy(struct kern_object *object, struct kern_destroyed *destroyed);
+
+/* ---- channels [channel.c] --------------------------------------------------------------------- */
+
+int kern_channel_create(struct kern_call *call, bool async);
+void kern_channel_get(struct kern_channel *channel);
+void kern_channel_put(struct kern_channel *channel);
+void kern_channel_destroy(struct kern_channel *channel);
+int kern_channel_find(struct kern_file *file, int64_t fd, bool async, struct kern_channel **channel);
+void kern_event_async(struct kern_object *object, uint32_t event);
+int kern_async_event_alloc(struct kern_call *call);
+int kern_write_create_comp_channel(struct kern_call *call);
+
+/* ---- handlers --------------------------------------------------------------------------------- */
+
+int kern_invoke_write(struct kern_call *call);
+int kern_get_context(struct kern_call *call);
+int kern_devx_other(struct kern_call *call);
+int kern_query_port(struct kern_call *call);
+int kern_query_gid_table(struct kern_call *call);
+int kern_query_gid_entry(struct kern_call *call);
+int kern_write_query_device(struct kern_call *call);
+int kern_write_query_device_ex(struct kern_call *call);
+int kern_write_query_port(struct kern_call *call);
+int kern_write_alloc_pd(struct kern_call *call);
+int kern_write_reg_mr(struct kern_call *call);
+int kern_write_create_ah(struct kern_call *call);
+int kern_cq_create(struct kern_call *call);
+int kern_cq_destroy(struct kern_call *call);
+int kern_qp_create(struct kern_call *call);
+int kern_qp_destroy(struct kern_call *call);
+int kern_write_query_qp(struct kern_call *call);
+int kern_write_modify_qp(struct kern_call *call);
+int kern_write_modify_qp_ex(struct kern_call *call);
+int kern_uar_alloc(struct kern_call *call);
+void kern_uar_free(struct kern *kern, uint32_t page);
+/* kern_page_is_of - whether the register page is one that the context has. */
+bool kern_page_is_of(const struct kern_file *file, uint64_t page);
+int kern_simple_destroy(struct kern_call *call);
+
+/* ---- facts about the port [query.c] ------------------------------------------------------------ */
+
+/* 0, -EINVAL (beyond the table) or -ENODATA (empty). */
+int kern_gid(const struct kern *kern, uint64_t index, const uint8_t **gid);
+unsigned int kern_mtu_code(uint32_t mtu_bytes);
+
+#endif

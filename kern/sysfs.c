@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sysfs.c - the files below /sys that describe the device, as text.
+ *
+ * One row a file. In a path '%' stands for the device's name, '!' for its uverbs name, '@' for its
+ * network interface and '#' for an index. Contents: [linux infiniband core/sysfs.c], [uverbs.md 1.1].
+ */
+#include "kern/state.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+struct entry;
+typedef int kern_sysfs_print(const struct kern *kern, const struct entry *entry, uint32_t index,
+			     struct base_text *text);
+
+struct entry {
+	const char *path;
+	kern_sysfs_print *print;
+	const char *fixed;    /* of print_fixed */
+	uint32_t index_count; /* of '#' */
+};
+
+static void print_gid(struct base_text *text, const uint8_t *gid)
+{
+	for (unsigned int i = 0; i < 16; i += 2) {
+		if (i != 0)
+			base_text_char(text, ':');
+		base_text_bytes(text, gid + i, 2);
+	}
+}
+
+static int print_fixed(const struct kern *kern, const struct entry *entry, uint32_t index,
+		       struct base_text *text)
+{
+	(void)kern;
+	(void)index;
+	base_text_str(text, entry->fixed);
+	return 0;
+}
+
+static int print_ibdev(const struct kern *kern, const struct entry *entry, uint32_t index,
+		       struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_str(text, kern->config.ibdev_name);
+	return 0;
+}
+
+static int print_firmware(const struct kern *kern, const struct entry *entry, uint32_t index,
+			  struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_str(text, kern->config.fw_version);
+	return 0;
+}
+
+static int print_guid(const struct kern *kern, const struct entry *entry, uint32_t index,
+		      struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	for (unsigned int i = 0; i < 4; i++) {
+		if (i != 0)
+			base_text_char(text, ':');
+		base_text_hex_digits(text, kern->config.node_guid >> (48 - 16 * i) & 0xffff, 4);
+	}
+	return 0;
+}
+
+static int print_link_layer(const struct kern *kern, const struct entry *entry, uint32_t index,
+			    struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_str(text, kern->config.link_infiniband ? "InfiniBand" : "Ethernet");
+	return 0;
+}
+
+static int print_lid(const struct kern *kern, const struct entry *entry, uint32_t index,
+		     struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_hex(text, kern->config.link_infiniband ? kern->config.lid : 0);
+	return 0;
+}
+
+static int print_cap_mask(const struct kern *kern, const struct entry *entry, uint32_t index,
+			  struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_str(text, "0x");
+	base_text_hex_digits(
+		text, kern->config.link_infiniband ? 0 : (uint32_t)UV_PORT_IP_BASED_GIDS_F, 8);
+	return 0;
+}
+
+static int print_gid_entry(const struct kern *kern, const struct entry *entry, uint32_t index,
+			   struct base_text *text)
+{
+	static const uint8_t empty[16];
+	const uint8_t *gid = empty;
+
+	(void)entry;
+	kern_gid(kern, index, &gid); /* an empty entry reads as zeroes */
+	print_gid(text, gid);
+	return 0;
+}
+
+/* Reading the type or interface of an empty entry fails, as on Linux. */
+static int print_gid_type(const struct kern *kern, const struct entry *entry, uint32_t index,
+			  struct base_text *text)
+{
+	const uint8_t *gid;
+
+	(void)entry;
+	if (kern_gid(kern, index, &gid))
+		return -EINVAL;
+	base_text_str(text, kern->config.link_infiniband ? "IB/RoCE v1" : "RoCE v2");
+	return 0;
+}
+
+static int print_gid_netdev(const struct kern *kern, const struct entry *entry, uint32_t index,
+			    struct base_text *text)
+{
+	const uint8_t *gid;
+
+	(void)entry;
+	if (kern_gid(kern, index, &gid) || !kern->config.netdev)
+		return -EINVAL;
+	base_text_str(text, kern->config.netdev);
+	return 0;
+}
+
+#define MODALIAS "pci:v000015B3d0000101Bsv000015B3sd00000007bc02sc00i00"
+#define FIXED(path_, text_) {.path = (path_), .print = print_fixed, .fixed = (text_)}
+#define DYNAMIC(path_, print_) {.path = (path_), .print = (print_)}
+#define TABLE(path_, print_, count_) {.path = (path_), .print = (print_), .index_count = (count_)}
+
+static const struct entry entries[] = {
+	FIXED("class/infiniband_verbs/abi_version", "6"),
+	DYNAMIC("class/infiniband_verbs/!/ibdev", print_ibdev),
+	FIXED("class/infiniband_verbs/!/dev", "231:192"),
+	FIXED("class/infiniband_verbs/!/abi_version", "1"),
+	FIXED("class/infiniband/%/node_type", "1: CA"),
+	DYNAMIC("class/infiniband/%/node_guid", print_guid),
+	DYNAMIC("class/infiniband/%/sys_image_guid", print_guid),
+	DYNAMIC("class/infiniband/%/node_desc", print_ibdev),
+	DYNAMIC("class/infiniband/%/fw_ver", print_firmware),
+	FIXED("class/infiniband/%/hw_rev", "0"),
+	FIXED("class/infiniband/%/hca_type", "MT4123"),
+	FIXED("class/infiniband/%/board_id", "RIG5_SOFT"),
+	FIXED("class/infiniband/%/device/modalias", MODALIAS),
+	FIXED("class/infiniband/%/device/vendor", "0x15b3"),
+	FIXED("class/infiniband/%/device/device", "0x101b"),
+	FIXED("class/infiniband/%/device/numa_node", "-1"),
+	FIXED("class/infiniband/%/device/uevent", "DRIVER=rig5-soft\nMODALIAS=" MODALIAS),
+	FIXED("class/infiniband/%/device/net/@/type", "772"), /* ARPHRD_LOOPBACK */
+	FIXED("class/infiniband/%/ports/1/state", "4: ACTIVE"),
+	FIXED("class/infiniband/%/ports/1/phys_state", "5: LinkUp"),
+	FIXED("class/infiniband/%/ports/1/rate", "100 Gb/sec (4X EDR)"),
+	DYNAMIC("class/infiniband/%/ports/1/link_layer", print_link_layer),
+	DYNAMIC("class/infiniband/%/ports/1/lid", print_lid),
+	FIXED("class/infiniband/%/ports/1/lid_mask_count", "0"),
+	DYNAMIC("class/infiniband/%/ports/1/sm_lid", print_lid),
+	FIXED("class/infiniband/%/ports/1/sm_sl", "0"),
+	DYNAMIC("class/infiniband/%/ports/1/cap_mask", print_cap_mask),
+	FIXED("class/infiniband/%/ports/1/pkeys/0", "0xffff"),
+	TABLE("class/infiniband/%/ports/1/gids/#", print_gid_entry, KERN_GID_TABLE_COUNT),
+	TABLE("class/infiniband/%/ports/1/gid_attrs/types/#", print_gid_type,
+	      KERN_GID_TABLE_COUNT),
+	TABLE("class/infiniband/%/ports/1/gid_attrs/ndevs/#", print_gid_netdev,
+	      KERN_GID_TABLE_COUNT),
+};
+
+enum { PATH_BYTES_MAX = 256 };
+
+/* The path of entry (with index for '#') as it is under /sys; false: this device has no such file. */
+static bool expand(const struct kern *kern, const struct entry *entry, uint32_t index,
+		   char path[static PATH_BYTES_MAX])
+{
+	struct base_text text;
+
+	base_text_init(&text, path, PATH_BYTES_MAX);
+	for (const char *at = entry->path; *at; at++) {
+		if (*at == '@' && !kern->config.netdev)
+			return false;
+		if (*at == '%')
+			base_text_str(&text, kern->config.ibdev_name);
+		else if (*at == '!')
+			base_text_str(&text, kern->config.uverbs_name);
+		else if (*at == '@')
+			base_text_str(&text, kern->config.netdev);
+		else if (*at == '#')
+			base_text_dec(&text, index);
+		else
+			base_text_char(&text, *at);
+	}
+	return !text.truncated;
+}
+
+static uint32_t count_of(const struct entry *entry)
+{
+	return entry->index_count ? entry->index_count : 1;
+}
+
+/* What of path is behind the directory dir: "b/c" of "a/b/c" behind "a", NULL if it is not in there. */
+static const char *below(const char *path, const char *dir)
+{
+	while (*dir == '/')
+		dir++;
+	while (*dir && *dir == *path) {
+		dir++;
+		path++;
+	}
+	while (*dir == '/')
+		dir++;
+	if (*dir != '\0' || (*path != '/' && *path != '\0'))
+		return NULL;
+	return *path == '/' ? path + 1 : path;
+}
+
+static int print_entry(const struct kern *kern, const struct entry *entry, uint32_t index, char *buf,
+		       size_t size)
+{
+	char full[PATH_BYTES_MAX];
+	struct base_text text;
+	size_t len;
+	int error;
+
+	base_text_init(&text, full, sizeof(full));
+	error = entry->print(kern, entry, index, &text);
+	if (error)
+		return error;
+	base_text_char(&text, '\n');
+	len = text.len_bytes < size ? text.len_bytes : size;
+	memcpy(buf, full, len);
+	return (int)len;
+}
+
+int kern_sysfs_read(const struct kern *kern, const char *path, char *buf, size_t size)
+{
+	char full[PATH_BYTES_MAX];
+	bool directory = false;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		for (uint32_t index = 0; index < count_of(&entries[i]); index++) {
+			const char *rest;
+
+			if (!expand(kern, &entries[i], index, full))
+				continue;
+			rest = below(full, path);
+			if (rest && *rest == '\0')
+				return print_entry(kern, &entries[i], index, buf, size);
+			directory |= rest != NULL;
+		}
+	}
+	return directory ? -EISDIR : -ENOENT;
+}
+
+/* The first component of path to name; whether it is another one than name was. */
+static bool next_component(const char *path, char name[static PATH_BYTES_MAX])
+{
+	char old[PATH_BYTES_MAX];
+	size_t len = 0;
+
+	memcpy(old, name, sizeof(old));
+	while (path[len] && path[len] != '/')
+		len++;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	for (size_t i = 0; i <= len; i++)
+		if (old[i] != name[i])
+			return true;
+	return false;
+}
+
+/* Rows of one directory stand together in the table, so that an entry of it is new if it differs from
+ * the one before. */
+int kern_sysfs_list(const struct kern *kern, const char *path, uint32_t index, char *name, size_t size)
+{
+	char full[PATH_BYTES_MAX], entry_name[PATH_BYTES_MAX] = "";
+	struct base_text text;
+	uint32_t seen = 0;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		for (uint32_t at = 0; at < count_of(&entries[i]); at++) {
+			const char *rest;
+
+			if (!expand(kern, &entries[i], at, full))
+				continue;
+			rest = below(full, path);
+			if (!rest || *rest == '\0' || !next_component(rest, entry_name))
+				continue;
+			if (seen++ != index)
+				continue;
+			base_text_init(&text, name, size);
+			base_text_str(&text, entry_name);
+			return text.truncated ? -ENAMETOOLONG : 0;
+		}
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * uar.c - register pages: who has which, where to map them, and reading what was written there.
+ *
+ * A page is a hint, not a queue: a register holds the last word written, and the words lie in memory
+ * that the application can write as it likes. The nic checks every word against doorbell records.
+ */
+#include "kern/state.h"
+
+#include "abi/mlx5_db.h"
+#include "base/assert.h"
+
+#include <string.h>
+
+static uint64_t *page_words(const struct kern *kern, uint32_t page)
+{
+	return (uint64_t *)kern->config.device_pages + (size_t)page * (DB_UAR_BYTES / 8);
+}
+
+/* A free page, or KERN_NONE. */
+static uint32_t find_free(struct kern *kern)
+{
+	uint32_t count = kern->config.device_page_count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t page = (kern->page_next + i) % count;
+
+		if (kern->pages[page].object == KERN_NONE) {
+			kern->page_next = (page + 1) % count;
+			return page;
+		}
+	}
+	return KERN_NONE;
+}
+
+static void page_take(struct kern *kern, uint32_t page, const struct kern_object *uar)
+{
+	struct kern_page *entry = &kern->pages[page];
+
+	/* An earlier owner may have left words behind, or still be writing. */
+	memset(page_words(kern, page), 0, DB_UAR_BYTES);
+	entry->object = kern_object_handle(uar);
+	entry->live_at = kern->page_live_count;
+	kern->page_live[kern->page_live_count++] = (uint16_t)page;
+}
+
+void kern_uar_free(struct kern *kern, uint32_t page)
+{
+	struct kern_page *entry = &kern->pages[page];
+	uint16_t moved;
+
+	ASSERT(entry->object != KERN_NONE);
+	ASSERT(kern->page_live[entry->live_at] == page);
+	moved = kern->page_live[--kern->page_live_count];
+	kern->page_live[entry->live_at] = moved;
+	kern->pages[moved].live_at = entry->live_at;
+	entry->object = KERN_NONE;
+}
+
+bool kern_page_is_of(const struct kern_file *file, uint64_t page)
+{
+	const struct kern *kern = file->kern;
+
+	if (page >= kern->config.device_page_count)
+		return false;
+	if (kern->pages[page].object == KERN_NONE)
+		return false;
+	return kern->objects[kern->pages[page].object].file == file;
+}
+
+/* Offsets that the kernel hands out start behind those that drivers make up [uverbs.md 3.3]. */
+static uint64_t page_offset(uint32_t page)
+{
+	return uv_mlx5_mmap_offset(UV_MLX5_MMAP_OBJECT_CMD_FIRST, page);
+}
+
+int kern_uar_alloc(struct kern_call *call)
+{
+	struct kern_object *uar;
+	uint64_t type, offset;
+	uint32_t page, len = DB_UAR_BYTES;
+	int error = kern_call_const(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, INT32_MAX, &type);
+
+	if (error)
+		return error;
+	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
+		return -EOPNOTSUPP;
+	page = find_free(call->kern);
+	if (page == KERN_NONE)
+		return -ENOMEM;
+	uar = kern_object_create(call->file, KERN_UAR);
+	if (!uar)
+		return -ENOMEM;
+	uar->number = page;
+	page_take(call->kern, page, uar);
+	call->new_object = uar;
+	offset = page_offset(page);
+	error = kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
+				sizeof(offset));
+	if (!error)
+		error = kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len,
+					sizeof(len));
+	if (!error)
+		error = kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page,
+					sizeof(page));
+	return error;
+}
+
+int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes, bool writable,
+	      uint32_t *page, uint32_t *page_count)
+{
+	uint64_t index = uv_mlx5_mmap_index(offset_bytes);
+
+	(void)writable;
+	if (len_bytes != DB_UAR_BYTES || !kern_page_is_of(file, index))
+		return -EINVAL;
+	if (offset_bytes != page_offset((uint32_t)index))
+		return -EINVAL;
+	*page = (uint32_t)index;
+	*page_count = 1;
+	return 0;
+}
+
+/* ---- registers -------------------------------------------------------------------------------- */
+
+/* The word at an offset of the page, which is zero afterwards. A plain load first: an exchange would
+ * take the cache line away from the application each time. */
+static uint64_t take_word(uint64_t *words, unsigned int offset_bytes)
+{
+	uint64_t *word = words + offset_bytes / 8;
+
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) == 0)
+		return 0;
+	return __atomic_exchange_n(word, 0, __ATOMIC_ACQ_REL);
+}
+
+static void notice_page(struct kern *kern, uint32_t page, uint64_t now_ns)
+{
+	static const uint16_t doorbells[] = {
+		DB_UAR_BF0, DB_UAR_BF0 + DB_UAR_BF_HALF_BYTES, DB_UAR_BF1,
+		DB_UAR_BF1 + DB_UAR_BF_HALF_BYTES};
+	uint64_t *words = page_words(kern, page);
+	uint64_t word = take_word(words, DB_UAR_CQ);
+
+	if (word != 0)
+		nic_cq_arm(kern->nic, be64_load(&word) & 0xffffff, now_ns);
+	for (unsigned int i = 0; i < sizeof(doorbells) / sizeof(doorbells[0]); i++) {
+		word = take_word(words, doorbells[i]);
+		if (word != 0)
+			nic_doorbell(kern->nic, word, now_ns);
+	}
+}
+
+void kern_notice(struct kern *kern, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < kern->page_live_count; i++)
+		notice_page(kern, kern->page_live[i], now_ns);
+}

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tools/main.c - the `rig5` command: finds the subcommand and runs it. */
 #include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/tools.h"
 
@@ -32,69 +28,6 @@ static const struct command commands[] = {
 	{ "decode", tool_decode, "print a capture of RoCE v2 packets, a line each" },
 	{ "sim", tool_sim, "run a simulated world" },
 };
-
-static const char *command_name = "";
-static volatile sig_atomic_t stop_signal;
-
-void tool_error(const char *format, ...)
-{
-	va_list args;
-
-	fflush(stdout);
-	fprintf(stderr, "rig5%s%s: ", *command_name ? " " : "", command_name);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-int tool_usage_error(const char *format, ...)
-{
-	va_list args;
-
-	if (format && *format) {
-		fprintf(stderr, "rig5%s%s: ", *command_name ? " " : "", command_name);
-		va_start(args, format);
-		vfprintf(stderr, format, args);
-		va_end(args);
-		fputc('\n', stderr);
-	}
-	fprintf(stderr, "Try 'rig5%s%s --help'.\n", *command_name ? " " : "", command_name);
-	return TOOL_USAGE;
-}
-
-static void on_stop(int number)
-{
-	stop_signal = number;
-}
-
-void tool_stop_catch(void)
-{
-	struct sigaction action = { .sa_handler = on_stop };
-
-	/* No SA_RESTART: a call that waits ends with EINTR, and its caller looks. */
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-int tool_stop_signal(void)
-{
-	return stop_signal;
-}
-
-void tool_stop_exit(void)
-{
-	int number = stop_signal;
-
-	if (!number)
-		return;
-	fflush(stdout);
-	signal(number, SIG_DFL);
-	raise(number);
-}
 
 static void print_help(FILE *out)
 {
@@ -133,7 +66,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (commands[i].run && !strcmp(name, commands[i].name)) {
-			command_name = commands[i].name;
+			tool_name_set(commands[i].name);
 			return finish(commands[i].run(argc - 1, argv + 1));
 		}
 	if (argc < 2)

@@ -26,14 +26,18 @@ int tool_perf(int argc, char **argv);
 int tool_decode(int argc, char **argv);
 int tool_sim(int argc, char **argv);
 
+/* The subcommand's name, which messages start with. */
+void tool_name_set(const char *name);
 /* tool_error - "rig5 <command>: <message>" and a line end on stderr. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* tool_usage_error - the same, then where to find help. Returns TOOL_USAGE. */
+/* tool_usage_error - the same (NULL: getopt has said it), then where help is. Returns TOOL_USAGE. */
 int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* tool_stop_signal - the SIGINT or SIGTERM that came since tool_stop_catch, or 0. */
+
+/* tool_stop_catch - from now on SIGINT, SIGTERM and SIGHUP are only noted, and SIGPIPE is ignored. */
 void tool_stop_catch(void);
+/* tool_stop_signal - the signal that came, or 0. */
 int tool_stop_signal(void);
-/* tool_stop_exit - ends the process as the signal would have, so that a shell sees it. */
+/* tool_stop_exit - if one came, ends the process as the signal would have, so that a shell sees it. */
 void tool_stop_exit(void);
 
 #endif

@@ -29,12 +29,12 @@ static void print_help(void)
 	       "Exit status: 0 if there is a NIC that can be used, 1 if not, 2 for a wrong command line.\n");
 }
 
-static void look(const char *name, struct found *found)
+static void look(const char name[static RIG_NAME_MAX], struct found *found)
 {
 	struct rig_nic *nic;
 
 	*found = (struct found){ 0 };
-	snprintf(found->info.name, sizeof(found->info.name), "%s", name);
+	memcpy(found->info.name, name, RIG_NAME_MAX);
 	if (rig_open(name, &nic)) {
 		snprintf(found->why, sizeof(found->why), "%s", rig_error());
 		return;

@@ -52,7 +52,8 @@ const struct lib_os *lib_os_linux(void);
  *   -ENODEV  RIG5_SOFT names no such NIC;  -EADDRINUSE  the address is another user's or
  *   rdma_rxe's.
  * lib_os_soft_close: gives the reference back; the table must not be used after.
- * lib_os_soft_names: name of software NIC index as configured in RIG5_SOFT; -ENOENT past the last.
+ * lib_os_soft_name: name of software NIC index as configured in RIG5_SOFT; -ENOENT past the last,
+ *   -EINVAL if RIG5_SOFT cannot be understood (lib_os_soft_open says why).
  */
 int lib_os_soft_open(const char *name, const struct lib_os **os, char *why, size_t why_size);
 void lib_os_soft_close(const struct lib_os *os);

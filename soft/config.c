@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * config.c - parses RIG5_SOFT. Anything not understood is an error: a NIC that quietly ignores what it
+ * was told would be believed.
+ */
+#include "soft/config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct parser {
+	struct soft_config *config;
+	char *why;
+	size_t why_size;
+};
+
+__attribute__((format(printf, 2, 3))) static int refuse(const struct parser *parser,
+							const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (parser->why_size != 0)
+		vsnprintf(parser->why, parser->why_size, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+/* A piece of the text; not terminated. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+/* Cuts the piece before the first `separator` off the front of rest. */
+static struct span cut(struct span *rest, char separator)
+{
+	const char *end = memchr(rest->at, separator, rest->len);
+	struct span piece = {rest->at, end ? (size_t)(end - rest->at) : rest->len};
+	size_t used = piece.len + (end != NULL);
+
+	rest->at += used;
+	rest->len -= used;
+	return piece;
+}
+
+static bool is(struct span span, const char *text)
+{
+	return span.len == strlen(text) && memcmp(span.at, text, span.len) == 0;
+}
+
+static bool name_is_good(struct span name)
+{
+	if (name.len == 0 || name.len >= SOFT_NAME_BYTES)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.at[i];
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '_' || c == '-')))
+			return false;
+	}
+	return true;
+}
+
+static int set_address(const struct parser *parser, struct soft_nic *nic, struct span value)
+{
+	struct in_addr address;
+
+	if (value.len >= sizeof(nic->address))
+		return refuse(parser, "RIG5_SOFT: addr=%.*s is not an IPv4 address; write, say, "
+				      "addr=127.0.0.5",
+			      (int)value.len, value.at);
+	memcpy(nic->address, value.at, value.len);
+	nic->address[value.len] = '\0';
+	if (inet_pton(AF_INET, nic->address, &address) != 1)
+		return refuse(parser, "RIG5_SOFT: addr=%s is not an IPv4 address; write, say, "
+				      "addr=127.0.0.5",
+			      nic->address);
+	if (ntohl(address.s_addr) >> 24 != 127)
+		return refuse(parser, "RIG5_SOFT: addr=%s is not a loopback address; software NICs "
+				      "do not reach other hosts yet, so take one of 127.0.0.0/8",
+			      nic->address);
+	/* Equal addresses shall be equal texts. */
+	inet_ntop(AF_INET, &address, nic->address, sizeof(nic->address));
+	return 0;
+}
+
+static int set_key(const struct parser *parser, struct soft_nic *nic, struct span pair)
+{
+	struct span value = pair;
+	struct span key = cut(&value, '=');
+
+	if (key.len == pair.len)
+		return refuse(parser, "RIG5_SOFT: \"%.*s\" is not key=value; the keys are addr and ll",
+			      (int)pair.len, pair.at);
+	if (is(key, "addr"))
+		return set_address(parser, nic, value);
+	if (is(key, "ll") && is(value, "eth"))
+		return 0;
+	if (is(key, "ll") && is(value, "ib"))
+		return refuse(parser, "RIG5_SOFT: ll=ib is not there yet; this version's software "
+				      "NIC speaks RoCE v2 only (ll=eth)");
+	if (is(key, "ll"))
+		return refuse(parser, "RIG5_SOFT: ll=%.*s is unknown; write ll=eth",
+			      (int)value.len, value.at);
+	if (is(key, "rate") || is(key, "cc"))
+		return refuse(parser, "RIG5_SOFT: %.*s= is not there yet; this version's software "
+				      "NIC does not pace, so leave it out",
+			      (int)key.len, key.at);
+	return refuse(parser, "RIG5_SOFT: key \"%.*s\" is unknown; the keys are addr and ll",
+		      (int)key.len, key.at);
+}
+
+/* A second NIC of the same name, or one that would be the same port. */
+static int check_distinct(const struct parser *parser)
+{
+	const struct soft_config *config = parser->config;
+	const struct soft_nic *last = &config->nics[config->count - 1];
+
+	for (const struct soft_nic *nic = config->nics; nic != last; nic++) {
+		if (strcmp(nic->name, last->name) == 0)
+			return refuse(parser, "RIG5_SOFT: there are two NICs called %s", last->name);
+		if (strcmp(nic->address, last->address) != 0)
+			continue;
+		if (last->address[0])
+			return refuse(parser, "RIG5_SOFT: %s and %s have the same address, %s",
+				      nic->name, last->name, last->address);
+		return refuse(parser, "RIG5_SOFT: both %s and %s have no addr=; only one NIC may "
+				      "choose its address itself",
+			      nic->name, last->name);
+	}
+	return 0;
+}
+
+static int parse_nic(const struct parser *parser, struct span text)
+{
+	struct soft_config *config = parser->config;
+	struct span name = cut(&text, ',');
+	struct soft_nic *nic;
+	int error = 0;
+
+	if (config->count == SOFT_NIC_MAX)
+		return refuse(parser, "RIG5_SOFT: more than %d NICs", SOFT_NIC_MAX);
+	if (!name_is_good(name))
+		return refuse(parser, "RIG5_SOFT: \"%.*s\" is not a name; take a letter and then up "
+				      "to %d letters, digits, '_' and '-'",
+			      (int)name.len, name.at, SOFT_NAME_BYTES - 2);
+	nic = &config->nics[config->count++];
+	memcpy(nic->name, name.at, name.len);
+	while (text.len != 0 && !error)
+		error = set_key(parser, nic, cut(&text, ','));
+	return error ? error : check_distinct(parser);
+}
+
+int soft_config_parse(const char *text, struct soft_config *config, char *why, size_t why_size)
+{
+	struct soft_config parsed = {.count = 0};
+	const struct parser parser = {&parsed, why, why_size};
+	struct span rest = {text, text ? strlen(text) : 0};
+	int error = 0;
+
+	if (!text) {
+		rest = (struct span){"soft0", strlen("soft0")};
+	} else if (rest.len == 0) {
+		/* Set to nothing: no software NIC at all. */
+		*config = parsed;
+		return 0;
+	}
+	while (rest.len != 0 && !error)
+		error = parse_nic(&parser, cut(&rest, ';'));
+	if (!error)
+		*config = parsed;
+	return error;
+}
+
+const struct soft_nic *soft_config_find(const struct soft_config *config, const char *name)
+{
+	for (unsigned int i = 0; i < config->count; i++)
+		if (!name || strcmp(config->nics[i].name, name) == 0)
+			return &config->nics[i];
+	return NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * soft/config.h - which software NICs this machine has: the text of RIG5_SOFT.
+ *
+ *   RIG5_SOFT='soft0;soft1,addr=127.0.0.5'
+ *
+ * NICs are separated by ';', each a name and then key=value pairs. Not set: one NIC, "soft0".
+ *   addr=A   the port's address, 127.x.y.z. Without: this user's first free loopback address, which
+ *            one NIC may have.
+ *   ll=eth   Ethernet (RoCE v2), the default.
+ * ll=ib, rate= and cc= are known, and refused until they do something.
+ */
+#ifndef SOFT_CONFIG_H
+#define SOFT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	SOFT_NIC_MAX = 16,
+	SOFT_NAME_BYTES = 32, /* with its NUL */
+	SOFT_ADDRESS_BYTES = 16,
+};
+
+struct soft_nic {
+	char name[SOFT_NAME_BYTES];
+	char address[SOFT_ADDRESS_BYTES]; /* "": choose one */
+};
+
+struct soft_config {
+	struct soft_nic nics[SOFT_NIC_MAX];
+	unsigned int count;
+};
+
+/*
+ * soft_config_parse - the NICs that text (NULL: RIG5_SOFT is not set) names.
+ * 0 and *config, or -EINVAL with a sentence in why that says what is wrong and what to write instead.
+ */
+int soft_config_parse(const char *text, struct soft_config *config, char *why, size_t why_size);
+
+/* soft_config_find - the NIC called name (NULL: the first), or NULL. */
+const struct soft_nic *soft_config_find(const struct soft_config *config, const char *name);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * port.c - puts a NIC together: host's port and callbacks, an arena, the nic, the kernel's view.
+ *
+ * The arena is one mapping without reserve: room for every object that the NIC could ever have, of
+ * which only the touched pages cost memory.
+ */
+#include "soft/port.h"
+
+#include "base/assert.h"
+#include "host/guard.h"
+#include "host/host.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+static const struct nic_config nic_limits = {
+	.qp_count_max = 65536,
+	.cq_count_max = 65536,
+	.mkey_count_max = 262144,
+	.pd_count_max = 16384,
+	.mtu_max_bytes = 4096,
+	.rd_atomic_max = 16,
+	.message_max_bytes_log2 = 30,
+};
+
+/* ---- callbacks -------------------------------------------------------------------------------- */
+
+static void on_notice(void *ctx, uint64_t now_ns)
+{
+	struct soft_port *port = ctx;
+
+	if (port->channels.waiting != 0)
+		soft_channels_flush(&port->channels);
+	kern_notice(port->kern, now_ns);
+}
+
+static void on_scan(void *ctx, uint64_t now_ns)
+{
+	struct soft_port *port = ctx;
+
+	nic_scan(port->nic, now_ns);
+}
+
+static void on_event(void *ctx, const struct nic_event *event)
+{
+	struct soft_port *port = ctx;
+
+	kern_nic_event(port->kern, event);
+}
+
+static bool user_probe(void *ctx, uint64_t va, uint64_t len, bool writable)
+{
+	(void)ctx;
+	return host_guard_probe(va, len, writable);
+}
+
+static uint64_t random64(void *ctx)
+{
+	uint64_t value;
+
+	(void)ctx;
+	if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+		value = host_now_ns();
+	return value;
+}
+
+static int channel_open(void *ctx, struct kern_channel *channel)
+{
+	struct soft_port *port = ctx;
+
+	return soft_channel_open(&port->channels, channel);
+}
+
+static struct kern_channel *channel_of(void *ctx, int fd)
+{
+	struct soft_port *port = ctx;
+
+	return soft_channel_of(&port->channels, fd);
+}
+
+static void channel_send(void *ctx, struct kern_channel *channel, const void *record, size_t len)
+{
+	struct soft_port *port = ctx;
+
+	soft_channel_send(&port->channels, channel, record, len);
+}
+
+static uint32_t channel_withdraw(void *ctx, struct kern_channel *channel, uint64_t handle)
+{
+	struct soft_port *port = ctx;
+
+	return soft_channel_withdraw(&port->channels, channel, handle);
+}
+
+static void channel_close(void *ctx, struct kern_channel *channel)
+{
+	struct soft_port *port = ctx;
+
+	soft_channel_close(&port->channels, channel);
+}
+
+/* ---- bringing it up ---------------------------------------------------------------------------- */
+
+static struct kern_config kern_config_of(const struct soft_port *port,
+					 const struct soft_port_names *names)
+{
+	struct kern_config config = {
+		.ibdev_name = names->ibdev ? names->ibdev : port->config.name,
+		.uverbs_name = names->uverbs,
+		.fw_version = "0.1.0",
+		.gid_count = 1,
+		.mtu_bytes = nic_limits.mtu_max_bytes,
+		.netdev = "lo",
+		.message_max_bytes_log2 = nic_limits.message_max_bytes_log2,
+		.device_pages = port->pages,
+		.device_page_count = SOFT_PAGE_COUNT,
+		.limits = nic_limits,
+	};
+	uint32_t address;
+
+	/* A locally administered number that names the port by its address. */
+	host_port_gid(port->host, config.gids[0]);
+	memcpy(&address, config.gids[0] + 12, sizeof(address));
+	config.node_guid = UINT64_C(0x020000fffe) << 24 | (ntohl(address) & 0xffffff);
+	return config;
+}
+
+static void *map_memory(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int refuse_memory(size_t bytes, char *why, size_t why_size)
+{
+	if (why_size != 0)
+		snprintf(why, why_size,
+			 "no room for a software NIC: %zu MiB of address space (not of memory) are "
+			 "needed; look at `ulimit -v` and vm.overcommit_memory",
+			 bytes >> 20);
+	return -ENOMEM;
+}
+
+static size_t round_to_page(size_t bytes)
+{
+	return (bytes + SOFT_PAGE_BYTES - 1) & ~(size_t)(SOFT_PAGE_BYTES - 1);
+}
+
+/* The nic and the kernel's view, in one arena. */
+static int build(struct soft_port *port, const struct soft_port_names *names, char *why,
+		 size_t why_size)
+{
+	const struct kern_env kern_env = {
+		.ctx = port,
+		.user_read = host_guard_read,
+		.user_write = host_guard_write,
+		.user_probe = user_probe,
+		.random = random64,
+		.channel_open = channel_open,
+		.channel_of = channel_of,
+		.channel_send = channel_send,
+		.channel_withdraw = channel_withdraw,
+		.channel_close = channel_close,
+	};
+	struct kern_config config = kern_config_of(port, names);
+	size_t nic_bytes = round_to_page(nic_arena_bytes(&nic_limits));
+
+	port->arena_bytes = nic_bytes + round_to_page(kern_arena_bytes(&config));
+	port->arena = map_memory(port->arena_bytes);
+	if (!port->arena)
+		return refuse_memory(port->arena_bytes, why, why_size);
+	/* A child of fork has no use for it: do not copy its page tables. */
+	madvise(port->arena, port->arena_bytes, MADV_DONTFORK);
+	host_port_env(port->host, &port->env);
+	port->nic = nic_init(port->arena, &nic_limits, &port->env, random64(port));
+	port->kern = kern_init((char *)port->arena + nic_bytes, &config, &kern_env, port->nic);
+	return 0;
+}
+
+static void unmap_all(struct soft_port *port)
+{
+	if (port->arena)
+		munmap(port->arena, port->arena_bytes);
+	munmap(port->pages, (size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES);
+}
+
+static int bring_up(struct soft_port *port, const struct soft_port_names *names, char *why,
+		    size_t why_size)
+{
+	const struct host_port_config config = {
+		.name = port->config.name,
+		.address = port->config.address[0] ? port->config.address : NULL,
+		.mtu_bytes = nic_limits.mtu_max_bytes,
+		.notice = on_notice,
+		.scan = on_scan,
+		.event = on_event,
+		.ctx = port,
+	};
+	int error = host_port_join(&config, &port->host, why, why_size);
+
+	if (error)
+		return error;
+	error = build(port, names, why, why_size);
+	if (error)
+		goto err_leave;
+	error = host_port_start(port->host, port->nic);
+	if (error) {
+		if (why_size != 0)
+			snprintf(why, why_size, "cannot start the engine thread of %s: %s",
+				 port->config.name, strerror(-error));
+		goto err_leave;
+	}
+	return 0;
+err_leave:
+	host_port_leave(port->host);
+	return error;
+}
+
+int soft_port_open(const struct soft_nic *nic, const struct soft_port_names *names,
+		   struct soft_port **port, char *why, size_t why_size)
+{
+	struct soft_port *made = calloc(1, sizeof(*made));
+	int error;
+
+	if (!made)
+		return refuse_memory(sizeof(*made), why, why_size);
+	made->config = *nic;
+	made->pages = map_memory((size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES);
+	if (!made->pages) {
+		free(made);
+		return refuse_memory((size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES, why, why_size);
+	}
+	error = bring_up(made, names, why, why_size);
+	if (error) {
+		unmap_all(made);
+		free(made);
+		return error;
+	}
+	*port = made;
+	return 0;
+}
+
+void soft_port_close(struct soft_port *port)
+{
+	ASSERT(!soft_port_forked(port));
+	host_port_leave(port->host);
+	unmap_all(port);
+	free(port);
+}
+
+bool soft_port_forked(const struct soft_port *port)
+{
+	return host_port_forked(port->host);
+}
+
+void soft_port_lock(struct soft_port *port)
+{
+	host_port_lock(port->host);
+}
+
+void soft_port_unlock(struct soft_port *port)
+{
+	host_port_unlock(port->host);
+}
+
+void *soft_port_page(const struct soft_port *port, uint32_t page)
+{
+	ASSERT(page < SOFT_PAGE_COUNT);
+	return (char *)port->pages + (size_t)page * SOFT_PAGE_BYTES;
+}

@@ -9,9 +9,9 @@
 #include "tools/tools.h"
 #include "tools/units.h"
 
-#define NICS_MAX 64
+#define NICS_MAX     64
 #define ADDRESS_TEXT (INET6_ADDRSTRLEN + 8)
-#define RULE "                      "
+#define RULE         "                      "
 
 /* A NIC, or why it could not be opened. */
 struct found {
@@ -26,14 +26,15 @@ static void print_help(void)
 	       "Lists the NICs of this machine, hardware first, then software ones.\n\n"
 	       "  -j, --json   a JSON array, one object for each NIC\n"
 	       "  -h, --help   this text\n\n"
-	       "Exit status: 0 if there is a NIC that can be used, 1 if not, 2 for a wrong command line.\n");
+	       "Exit status: 0 if there is a NIC that can be used, 1 if not, 2 for a wrong command "
+	       "line.\n");
 }
 
 static void look(const char name[static RIG_NAME_MAX], struct found *found)
 {
 	struct rig_nic *nic;
 
-	*found = (struct found){ 0 };
+	*found = (struct found){0};
 	memcpy(found->info.name, name, RIG_NAME_MAX);
 	if (rig_open(name, &nic)) {
 		snprintf(found->why, sizeof(found->why), "%s", rig_error());
@@ -54,7 +55,7 @@ static const char *link_text(enum rig_link link)
 /* "127.0.0.1", "fe80::1" or "LID 7". */
 static const char *address_text(const struct rig_address *address, char text[static ADDRESS_TEXT])
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 	if (address->link == RIG_LINK_INFINIBAND)
 		snprintf(text, ADDRESS_TEXT, "LID %u", address->lid);
@@ -69,10 +70,11 @@ static void print_limits(const struct rig_nic_info *info)
 {
 	char message[TOOL_UNIT_TEXT];
 
-	printf("  limits: messages of %s, send ring %u, receive ring %u, completion queue %u,\n" RULE
-	       "inline %u bytes, pieces %u",
-	       tool_format_bytes(info->message_max_bytes, message), info->entries_max,
-	       info->receives_max, info->cqe_max, info->inline_max_bytes, info->pieces_max);
+	printf(
+	    "  limits: messages of %s, send ring %u, receive ring %u, completion queue %u,\n" RULE
+	    "inline %u bytes, pieces %u",
+	    tool_format_bytes(info->message_max_bytes, message), info->entries_max,
+	    info->receives_max, info->cqe_max, info->inline_max_bytes, info->pieces_max);
 	if (info->rate_bps)
 		printf(", %.1f Gb/s", (double)info->rate_bps / 1e9);
 	if (info->firmware[0])
@@ -84,7 +86,8 @@ static void print_table(const struct found *found, int count)
 {
 	char address[ADDRESS_TEXT];
 
-	printf("%-12s %-14s %-11s %-6s %-26s %5s\n", "NIC", "bus", "link", "state", "address", "MTU");
+	printf("%-12s %-14s %-11s %-6s %-26s %5s\n", "NIC", "bus", "link", "state", "address",
+	       "MTU");
 	for (int i = 0; i < count; i++) {
 		const struct rig_nic_info *info = &found[i].info;
 
@@ -101,12 +104,13 @@ static void print_table(const struct found *found, int count)
 
 static void print_json_numbers(const struct rig_nic_info *info)
 {
-	printf(", \"mtu_bytes\": %u, \"message_max_bytes\": %llu, \"entries_max\": %u, "
-	       "\"receives_max\": %u, \"cqe_max\": %u, \"inline_max_bytes\": %u, \"pieces_max\": %u, "
-	       "\"rate_bps\": %llu",
-	       info->mtu_bytes, (unsigned long long)info->message_max_bytes, info->entries_max,
-	       info->receives_max, info->cqe_max, info->inline_max_bytes, info->pieces_max,
-	       (unsigned long long)info->rate_bps);
+	printf(
+	    ", \"mtu_bytes\": %u, \"message_max_bytes\": %llu, \"entries_max\": %u, "
+	    "\"receives_max\": %u, \"cqe_max\": %u, \"inline_max_bytes\": %u, \"pieces_max\": %u, "
+	    "\"rate_bps\": %llu",
+	    info->mtu_bytes, (unsigned long long)info->message_max_bytes, info->entries_max,
+	    info->receives_max, info->cqe_max, info->inline_max_bytes, info->pieces_max,
+	    (unsigned long long)info->rate_bps);
 }
 
 static void print_json_string(const char *key, const char *value)
@@ -132,7 +136,8 @@ static void print_json(const struct found *found, int count)
 		}
 		print_json_string("bus", info->bus);
 		printf(", \"software\": %s", info->software ? "true" : "false");
-		print_json_string("link", info->link == RIG_LINK_ETHERNET ? "ethernet" : "infiniband");
+		print_json_string("link",
+				  info->link == RIG_LINK_ETHERNET ? "ethernet" : "infiniband");
 		print_json_string("state", info->port_active ? "active" : "down");
 		print_json_string("address", address_text(&info->address, address));
 		printf(", \"gid_index\": %u", info->gid_index);
@@ -173,7 +178,9 @@ static int list(bool json)
 int tool_devices(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, { 0 },
+	    {"json", no_argument, NULL, 'j'},
+	    {"help", no_argument, NULL, 'h'},
+	    {0},
 	};
 	bool json = false;
 	int letter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tools/frame.h - the framing of what two `rig5` commands say to each other over TCP, and bounded readers
- * and writers of bytes. Pure. All numbers are in network order.
+ * tools/frame.h - the framing of what two `rig5` commands say to each other over TCP, and bounded
+ * readers and writers of bytes. Pure. All numbers are in network order.
  *
  *   0      4      6      8
  *   | len  | type | zero | len bytes of payload ...

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tools/hasher.c - SHA-256 in a thread of its own: a queue under a mutex, whose cost a piece dwarfs. */
+/* tools/hasher.c - SHA-256 in a thread of its own: a queue under a mutex, whose cost a piece
+ * dwarfs. */
 #include <errno.h>
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -139,12 +140,12 @@ static void push(struct hasher *hasher, struct job job)
 
 void hasher_push(struct hasher *hasher, const void *data, size_t len_bytes)
 {
-	push(hasher, (struct job){ .data = data, .len_bytes = len_bytes });
+	push(hasher, (struct job){.data = data, .len_bytes = len_bytes});
 }
 
 void hasher_finish(struct hasher *hasher, uint8_t digest[static HASHER_DIGEST_BYTES])
 {
-	push(hasher, (struct job){ .digest = digest });
+	push(hasher, (struct job){.digest = digest});
 }
 
 uint64_t hasher_pieces(struct hasher *hasher)

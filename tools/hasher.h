@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tools/hasher.h - SHA-256 of a sequence of files in a thread of its own, so that it runs beside the
- * transfer: one owner pushes pieces in order, and looks at how many are done before it reuses their memory.
+ * tools/hasher.h - SHA-256 of a sequence of files in a thread of its own, so that it runs beside
+ * the transfer: one owner pushes pieces in order, and looks at how many are done before it reuses
+ * their memory.
  *
  * Threads: one owner calls all of these.
  */
@@ -20,8 +21,8 @@ int hasher_create(struct hasher **hasher);
 /* Waits for the piece in hand, drops the rest, ends the thread. NULL is allowed. */
 void hasher_destroy(struct hasher *hasher);
 
-/* hasher_push - one more piece of the current file; data must stay as it is until hasher_pieces counts it.
- * Waits while 512 jobs are queued. */
+/* hasher_push - one more piece of the current file; data must stay as it is until hasher_pieces
+ * counts it. Waits while 512 jobs are queued. */
 void hasher_push(struct hasher *hasher, const void *data, size_t len_bytes);
 /* hasher_finish - the file ends here: its digest goes to digest, which hasher_files then counts. */
 void hasher_finish(struct hasher *hasher, uint8_t digest[static HASHER_DIGEST_BYTES]);
@@ -29,7 +30,8 @@ void hasher_finish(struct hasher *hasher, uint8_t digest[static HASHER_DIGEST_BY
 /* Pieces and files that are done; what was written for them is visible. */
 uint64_t hasher_pieces(struct hasher *hasher);
 uint64_t hasher_files(struct hasher *hasher);
-/* hasher_wait - until more is done than the owner last saw through the two above, or timeout_ms passed. */
+/* hasher_wait - until more is done than the owner last saw through the two above, or timeout_ms
+ * passed. */
 void hasher_wait(struct hasher *hasher, int timeout_ms);
 
 #endif

@@ -15,7 +15,7 @@ int link_open(struct link *link, const char *nic_name, size_t buf_bytes, enum ri
 	int err;
 	void *buf;
 
-	*link = (struct link){ .buf_bytes = buf_bytes };
+	*link = (struct link){.buf_bytes = buf_bytes};
 	err = rig_open(nic_name, &link->nic);
 	if (err)
 		return err;
@@ -38,7 +38,7 @@ err_unmap:
 	munmap(link->buf, buf_bytes);
 err_close:
 	rig_close(link->nic);
-	*link = (struct link){ 0 };
+	*link = (struct link){0};
 	return err;
 }
 
@@ -48,7 +48,7 @@ void link_close(struct link *link)
 		rig_close(link->nic);
 	if (link->buf)
 		munmap(link->buf, link->buf_bytes);
-	*link = (struct link){ 0 };
+	*link = (struct link){0};
 }
 
 /* As the library rounds them: a power of two, and a receive ring of at least 4. */

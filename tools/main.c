@@ -21,19 +21,20 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "devices", tool_devices, "list the NICs of this machine, hardware and software" },
-	{ "recv", tool_recv, "receive files by RDMA into a directory" },
-	{ "send", tool_send, "send files by RDMA" },
-	{ "perf", tool_perf, "measure latency and bandwidth" },
-	{ "decode", tool_decode, "print a capture of RoCE v2 packets, a line each" },
-	{ "sim", tool_sim, "run a simulated world" },
+    {"devices", tool_devices, "list the NICs of this machine, hardware and software"},
+    {"recv", tool_recv, "receive files by RDMA into a directory"},
+    {"send", tool_send, "send files by RDMA"},
+    {"perf", tool_perf, "measure latency and bandwidth"},
+    {"decode", tool_decode, "print a capture of RoCE v2 packets, a line each"},
+    {"sim", tool_sim, "run a simulated world"},
 };
 
 static void print_help(FILE *out)
 {
-	fprintf(out, "Usage: rig5 COMMAND [OPTION]...\n"
-		     "Drives mlx5 network adapters, and the software NIC that stands in for one.\n\n"
-		     "Commands:\n");
+	fprintf(out,
+		"Usage: rig5 COMMAND [OPTION]...\n"
+		"Drives mlx5 network adapters, and the software NIC that stands in for one.\n\n"
+		"Commands:\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (commands[i].run)
 			fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);

@@ -60,7 +60,7 @@ static int64_t now_ms(void)
 static int wait_for(int fd, short events, int64_t deadline_ms)
 {
 	for (;;) {
-		struct pollfd pollfd = { .fd = fd, .events = events };
+		struct pollfd pollfd = {.fd = fd, .events = events};
 		int64_t left_ms = deadline_ms < 0 ? 60000 : deadline_ms - now_ms();
 		int n;
 
@@ -89,7 +89,7 @@ static void set_up(int fd)
 static int resolve(const struct net_address *address, int flags, struct addrinfo **list,
 		   char why[static NET_WHY])
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
 	char port[8];
 	int err;
 
@@ -107,8 +107,8 @@ static void name_peer(const struct sockaddr_storage *sa, socklen_t len, struct n
 	char port[8] = "0";
 
 	snprintf(address->host, sizeof(address->host), "?");
-	if (!getnameinfo((const struct sockaddr *)sa, len, address->host, sizeof(address->host), port,
-			 sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
+	if (!getnameinfo((const struct sockaddr *)sa, len, address->host, sizeof(address->host),
+			 port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV))
 		address->port = (uint16_t)atoi(port);
 }
 
@@ -209,7 +209,7 @@ int net_connect(const struct net_address *address, int timeout_ms, int *fd,
 
 int net_conn_init(struct net_conn *conn, int fd, size_t size_max)
 {
-	*conn = (struct net_conn){ .fd = fd, .size_bytes = FRAME_HEADER_BYTES + size_max };
+	*conn = (struct net_conn){.fd = fd, .size_bytes = FRAME_HEADER_BYTES + size_max};
 	conn->payload_max = size_max;
 	conn->buf = malloc(conn->size_bytes);
 	if (!conn->buf) {
@@ -225,7 +225,7 @@ void net_conn_close(struct net_conn *conn)
 	if (conn->fd >= 0 && conn->buf)
 		close(conn->fd);
 	free(conn->buf);
-	*conn = (struct net_conn){ .fd = -1 };
+	*conn = (struct net_conn){.fd = -1};
 }
 
 int net_send(struct net_conn *conn, uint16_t type, const void *payload, size_t len_bytes,
@@ -240,13 +240,11 @@ int net_send(struct net_conn *conn, uint16_t type, const void *payload, size_t l
 		size_t header_left = sent < sizeof(header) ? sizeof(header) - sent : 0;
 		size_t skip = sent - (sizeof(header) - header_left);
 		struct iovec iov[2] = {
-			{ .iov_base = header + sizeof(header) - header_left,
-			  .iov_len = header_left },
-			/* sendmsg only reads; iov_base has no const. */
-			{ .iov_base = (void *)((uintptr_t)payload + skip),
-			  .iov_len = len_bytes - skip },
+		    {.iov_base = header + sizeof(header) - header_left, .iov_len = header_left},
+		    /* sendmsg only reads; iov_base has no const. */
+		    {.iov_base = (void *)((uintptr_t)payload + skip), .iov_len = len_bytes - skip},
 		};
-		struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+		struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 		ssize_t n = sendmsg(conn->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 		int err = n < 0 ? -errno : 0;
 
@@ -264,7 +262,8 @@ int net_send(struct net_conn *conn, uint16_t type, const void *payload, size_t l
 	return 0;
 }
 
-/* What the buffer starts with: 0, -EAGAIN if a frame is not whole yet, or the error of the codec. */
+/* What the buffer starts with: 0, -EAGAIN if a frame is not whole yet, or the error of the codec.
+ */
 static int next_frame(struct net_conn *conn, struct frame *frame)
 {
 	long used = frame_decode(conn->buf + conn->start, conn->end - conn->start,
@@ -307,6 +306,14 @@ int net_receive(struct net_conn *conn, struct frame *frame, int timeout_ms)
 		if (err)
 			return err;
 	}
+}
+
+int net_alive(const struct net_conn *conn)
+{
+	char byte;
+	ssize_t n = recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)) ? 0 : -ECONNRESET;
 }
 
 const char *net_error_text(int err)

@@ -2,9 +2,9 @@
 /*
  * tools/net.h - TCP between two `rig5` commands: addresses, connections, frames with time limits.
  *
- * Errors are -errno, with a sentence in the caller's `why` where there is one. A peer is not trusted:
- * what it may send is bounded, and every wait ends. A signal that tool_stop_catch noted ends a wait with
- * -EINTR.
+ * Errors are -errno, with a sentence in the caller's `why` where there is one. A peer is not
+ * trusted: what it may send is bounded, and every wait ends. A signal that tool_stop_catch noted
+ * ends a wait with -EINTR.
  */
 #ifndef TOOLS_NET_H
 #define TOOLS_NET_H
@@ -14,8 +14,8 @@
 
 #include "tools/frame.h"
 
-#define NET_WHY 320
-#define NET_HOST_MAX 255
+#define NET_WHY          320
+#define NET_HOST_MAX     255
 #define NET_PORT_DEFAULT 18515
 
 struct net_address {
@@ -25,7 +25,8 @@ struct net_address {
 
 /*
  * net_address_parse - "HOST", "HOST:PORT", "[IPV6]", "[IPV6]:PORT" or a bare IPv6 address. Pure.
- * Without a port: port_default. port_min: 0 where "any free port" makes sense, else 1. 0 or -EINVAL.
+ * Without a port: port_default. port_min: 0 where "any free port" makes sense, else 1. 0 or
+ * -EINVAL.
  */
 int net_address_parse(const char *text, uint16_t port_default, uint16_t port_min,
 		      struct net_address *address);
@@ -40,10 +41,10 @@ int net_connect(const struct net_address *address, int timeout_ms, int *fd,
 /* A connection that carries frames. */
 struct net_conn {
 	int fd;
-	size_t payload_max;	/* of a frame that may come; the owner changes it as the talk goes on */
+	size_t payload_max; /* of a frame that may come; the owner changes it as the talk goes on */
 	uint8_t *buf;
 	size_t size_bytes;
-	size_t start, end;	/* what was received and not yet given out: buf[start, end) */
+	size_t start, end; /* what was received and not yet given out: buf[start, end) */
 };
 
 /* Takes the descriptor. size_max: the largest payload_max it will ever have. */
@@ -55,10 +56,13 @@ int net_send(struct net_conn *conn, uint16_t type, const void *payload, size_t l
 	     int timeout_ms);
 /*
  * net_receive - the next frame; its payload is valid until the next call. timeout_ms 0 only looks.
- * 0; -EAGAIN (0 only) or -ETIMEDOUT: none came; -ECONNRESET: the peer closed the connection or is gone;
- * -EPROTO, -EMSGSIZE: what came is no frame that is allowed here.
+ * 0; -EAGAIN (0 only) or -ETIMEDOUT: none came; -ECONNRESET: the peer closed the connection or is
+ * gone; -EPROTO, -EMSGSIZE: what came is no frame that is allowed here.
  */
 int net_receive(struct net_conn *conn, struct frame *frame, int timeout_ms);
+
+/* net_alive - 0, or -ECONNRESET: the peer closed the connection. Takes nothing from it. */
+int net_alive(const struct net_conn *conn);
 
 /* An error of the above as words ("the connection was closed"). */
 const char *net_error_text(int err);

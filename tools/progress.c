@@ -9,8 +9,8 @@
 #include "tools/progress.h"
 #include "tools/units.h"
 
-#define BAR_MAX	    30
-#define BAR_MIN	    5
+#define BAR_MAX     30
+#define BAR_MIN     5
 #define INTERVAL_NS 100000000ull
 
 uint64_t progress_now_ns(void)
@@ -76,9 +76,9 @@ static int terminal_columns(void)
 void progress_start(struct progress *progress, uint64_t total_bytes, bool quiet)
 {
 	*progress = (struct progress){
-		.shown = !quiet && isatty(STDERR_FILENO),
-		.start_ns = progress_now_ns(),
-		.total_bytes = total_bytes,
+	    .shown = !quiet && isatty(STDERR_FILENO),
+	    .start_ns = progress_now_ns(),
+	    .total_bytes = total_bytes,
 	};
 }
 
@@ -94,7 +94,8 @@ void progress_update(struct progress *progress, uint64_t done_bytes)
 		return;
 	progress->drawn = true;
 	progress->drawn_ns = now_ns;
-	/* One column less: a full line would wrap on some terminals. Then clear to the line's end. */
+	/* One column less: a full line would wrap on some terminals. Then clear to the line's end.
+	 */
 	fprintf(stderr, "\r%s\033[K",
 		progress_text(done_bytes, progress->total_bytes, now_ns - progress->start_ns,
 			      terminal_columns() - 1, text, sizeof(text)));

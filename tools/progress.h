@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct progress {
-	bool shown;	    /* stderr is a terminal, and nobody asked for quiet */
-	bool drawn;	    /* a line is on the screen */
+	bool shown; /* stderr is a terminal, and nobody asked for quiet */
+	bool drawn; /* a line is on the screen */
 	uint64_t start_ns, drawn_ns;
 	uint64_t total_bytes;
 };

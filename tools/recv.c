@@ -2,9 +2,10 @@
 /*
  * tools/recv.c - `rig5 recv`: takes files from a `rig5 send`.
  *
- * The main thread polls, writes what arrived, and posts its receives again; a thread of its own computes
- * the digests (hasher.h). A slot of the buffer is received into, then hashed and written, then posted
- * again. The peer can only send into receives that are posted, so what is hashed is what is written.
+ * The main thread polls, writes what arrived, and posts its receives again; a thread of its own
+ * computes the digests (hasher.h). A slot of the buffer is received into, then hashed and written,
+ * then posted again. The peer can only send into receives that are posted, so what is hashed is
+ * what is written.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,7 +22,7 @@
 #include "tools/xfer.h"
 
 /* Files that have all their bytes but wait for a digest; each is an open descriptor. */
-#define OPEN_MAX_FILES 64
+#define OPEN_MAX_FILES   64
 #define MAX_SIZE_DEFAULT (64ull << 30)
 
 struct recv_options {
@@ -35,7 +36,7 @@ struct recv_options {
 
 struct incoming {
 	struct sink_file file;
-	uint8_t digest[XFER_DIGEST_BYTES];	/* of what arrived; by the hasher */
+	uint8_t digest[XFER_DIGEST_BYTES];      /* of what arrived; by the hasher */
 	uint8_t digest_sent[XFER_DIGEST_BYTES]; /* as the sender says */
 };
 
@@ -44,12 +45,12 @@ struct receiver {
 	struct sink *sink;
 	struct hasher *hasher;
 	struct progress progress;
-	struct xfer_file *files;    /* XFER_FILES_MAX */
+	struct xfer_file *files;   /* XFER_FILES_MAX */
 	struct incoming *incoming; /* count */
 	uint32_t count;
 	uint64_t total_bytes, written_bytes;
-	/* Files: [0, committed) have their names; [committed, current) have all bytes; digests_sent of
-	 * the sender's digests came. current is being written if it is open. */
+	/* Files: [0, committed) have their names; [committed, current) have all bytes; digests_sent
+	 * of the sender's digests came. current is being written if it is open. */
 	uint32_t committed, current, digests_sent;
 	/* Messages: posted >= arrived >= written >= hashed. */
 	uint64_t posted, arrived, written;
@@ -60,7 +61,8 @@ struct receiver {
 static void print_help(void)
 {
 	printf("Usage: rig5 recv [OPTION]... [DIR]\n"
-	       "Receives files by RDMA from one 'rig5 send' into DIR (default: the current directory).\n\n"
+	       "Receives files by RDMA from one 'rig5 send' into DIR (default: the current "
+	       "directory).\n\n"
 	       "  -l, --listen ADDR[:PORT]  where senders connect by TCP (default: 127.0.0.1:%u)\n"
 	       "  -n, --nic NAME            the NIC to use (default: the first of 'rig5 devices')\n"
 	       "  -m, --max-size SIZE       refuse more than this in one transfer (default: 64G)\n"
@@ -70,9 +72,12 @@ static void print_help(void)
 	       "  -t, --timeout SECONDS     give up when nothing moves for so long (default: 30)\n"
 	       "  -q, --quiet               no progress bar and no summary\n"
 	       "  -h, --help                this text\n\n"
-	       "Prints \"<sha256>  <name>\" for each file. A file gets its name only once the digests of\n"
-	       "both sides match. Exit status: 0 if every file arrived and matched, 1 if not, 2 for a\n"
-	       "wrong command line.\n", NET_PORT_DEFAULT);
+	       "Prints \"<sha256>  <name>\" for each file. A file gets its name only once the "
+	       "digests of\n"
+	       "both sides match. Exit status: 0 if every file arrived and matched, 1 if not, 2 "
+	       "for a\n"
+	       "wrong command line.\n",
+	       NET_PORT_DEFAULT);
 }
 
 static int post_free_slots(struct receiver *receiver)
@@ -97,9 +102,9 @@ static int post_free_slots(struct receiver *receiver)
 static int give_credit(struct receiver *receiver)
 {
 	struct rig_entry entry = {
-		.op = RIG_SEND,
-		.flags = RIG_SIGNAL_F | RIG_INLINE_F | RIG_IMM_F,
-		.imm = receiver->owed,
+	    .op = RIG_SEND,
+	    .flags = RIG_SIGNAL_F | RIG_INLINE_F | RIG_IMM_F,
+	    .imm = receiver->owed,
 	};
 
 	if (receiver->owed < receiver->xfer.slots / 4)
@@ -144,7 +149,8 @@ static int write_chunk(struct receiver *receiver, struct sink_file *file, uint64
 	return 0;
 }
 
-/* One step with the current file: opens it, writes a chunk, or ends it. 0: there is nothing to do now. */
+/* One step with the current file: opens it, writes a chunk, or ends it. 0: there is nothing to do
+ * now. */
 static int write_step(struct receiver *receiver)
 {
 	struct xfer *xfer = &receiver->xfer;
@@ -224,7 +230,8 @@ static int commit_files(struct receiver *receiver)
 		if (memcmp(incoming->digest, incoming->digest_sent, XFER_DIGEST_BYTES))
 			return xfer_fail(&receiver->xfer, -EBADMSG,
 					 "'%s' arrived with another SHA-256 than it was sent with: "
-					 "it was thrown away", file->name);
+					 "it was thrown away",
+					 file->name);
 		err = sink_commit(receiver->sink, &incoming->file, file, why);
 		if (err)
 			return xfer_fail(&receiver->xfer, err, "%s", why);
@@ -299,7 +306,8 @@ static int take_offer(struct receiver *receiver, uint64_t max_bytes)
 		return err;
 	count = xfer_decode_offer(frame.payload, frame.len_bytes, receiver->files);
 	if (count < 0)
-		return xfer_fail(xfer, count, "the offer is malformed, or has a name that is not allowed");
+		return xfer_fail(xfer, count,
+				 "the offer is malformed, or has a name that is not allowed");
 	err = sink_check(receiver->sink, receiver->files, count, max_bytes, why);
 	if (err)
 		return xfer_fail(xfer, err, "refused: %s", why);
@@ -372,17 +380,19 @@ static void clean_up(struct receiver *receiver)
 }
 
 /*
- * Serves one connection. 0: every file arrived; -EAGAIN: it was no sender, or one that was gone before it
- * made an offer; else the transfer failed, and a message was printed.
+ * Serves one connection. 0: every file arrived; -EAGAIN: it was no sender, or one that was gone
+ * before it made an offer; else the transfer failed, and a message was printed.
  */
 static int serve(int fd, struct link *link, struct sink *sink, struct xfer_file *files,
 		 const struct recv_options *options)
 {
 	struct receiver receiver = {
-		.xfer = { .link = link, .peer = "sender", .slots = XFER_SLOTS,
-			  .timeout_s = options->timeout_s },
-		.sink = sink,
-		.files = files,
+	    .xfer = {.link = link,
+		     .peer = "sender",
+		     .slots = XFER_SLOTS,
+		     .timeout_s = options->timeout_s},
+	    .sink = sink,
+	    .files = files,
 	};
 	bool offered = false;
 	int err = net_conn_init(&receiver.xfer.conn, fd, XFER_OFFER_BYTES_MAX);
@@ -436,7 +446,8 @@ static int listen_and_serve(struct recv_options *options, struct link *link, str
 		free(files);
 		return TOOL_FAILED;
 	}
-	/* On stderr, and unbuffered: a script waits for this line, and stdout is for the digests. */
+	/* On stderr, and unbuffered: a script waits for this line, and stdout is for the digests.
+	 */
 	fprintf(stderr, "Listening on %s port %u, NIC %s.\n", options->listen.host,
 		options->listen.port, link->info.name);
 	status = serve_senders(listen_fd, link, sink, files, options);
@@ -469,11 +480,11 @@ static int run(struct recv_options *options, struct sink *sink)
 }
 
 static const struct option long_options[] = {
-	{ "listen", required_argument, NULL, 'l' }, { "nic", required_argument, NULL, 'n' },
-	{ "max-size", required_argument, NULL, 'm' }, { "force", no_argument, NULL, 'f' },
-	{ "keep", no_argument, NULL, 'k' }, { "sync", no_argument, NULL, 's' },
-	{ "timeout", required_argument, NULL, 't' }, { "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' }, { 0 },
+    {"listen", required_argument, NULL, 'l'},   {"nic", required_argument, NULL, 'n'},
+    {"max-size", required_argument, NULL, 'm'}, {"force", no_argument, NULL, 'f'},
+    {"keep", no_argument, NULL, 'k'},           {"sync", no_argument, NULL, 's'},
+    {"timeout", required_argument, NULL, 't'},  {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},           {0},
 };
 
 /* One option; TOOL_OK, or the status to end with (-1: help was printed, and that is fine). */
@@ -495,7 +506,8 @@ static int take_option(int letter, struct recv_options *options, struct sink *si
 		return TOOL_OK;
 	case 't':
 		if (tool_parse_count(optarg, 1, 86400, &value))
-			return tool_usage_error("'%s' is no number of seconds (1 to 86400)", optarg);
+			return tool_usage_error("'%s' is no number of seconds (1 to 86400)",
+						optarg);
 		options->timeout_s = (uint32_t)value;
 		return TOOL_OK;
 	case 'f':
@@ -521,12 +533,12 @@ static int take_option(int letter, struct recv_options *options, struct sink *si
 int tool_recv(int argc, char **argv)
 {
 	struct recv_options options = {
-		.listen = { .host = "127.0.0.1", .port = NET_PORT_DEFAULT },
-		.dir = ".",
-		.max_bytes = MAX_SIZE_DEFAULT,
-		.timeout_s = 30,
+	    .listen = {.host = "127.0.0.1", .port = NET_PORT_DEFAULT},
+	    .dir = ".",
+	    .max_bytes = MAX_SIZE_DEFAULT,
+	    .timeout_s = 30,
 	};
-	struct sink sink = { .dir_fd = -1 };
+	struct sink sink = {.dir_fd = -1};
 	int letter;
 
 	while ((letter = getopt_long(argc, argv, "l:n:m:fkst:qh", long_options, NULL)) != -1) {

@@ -52,7 +52,7 @@ static void on_stop(int number)
 
 void tool_stop_catch(void)
 {
-	struct sigaction action = { .sa_handler = on_stop };
+	struct sigaction action = {.sa_handler = on_stop};
 
 	/* No SA_RESTART: a call that waits ends with EINTR, and its caller looks. */
 	sigemptyset(&action.sa_mask);

@@ -2,9 +2,9 @@
 /*
  * tools/send.c - `rig5 send`: sends files to a `rig5 recv`.
  *
- * The main thread reads chunks into slots and posts them, as many as the receiver has receives for; a
- * thread of its own computes the digests (hasher.h). A slot is free again once it was both sent and
- * hashed, so what is hashed is what was sent, also when the file changes meanwhile.
+ * The main thread reads chunks into slots and posts them, as many as the receiver has receives for;
+ * a thread of its own computes the digests (hasher.h). A slot is free again once it was both sent
+ * and hashed, so what is hashed is what was sent, also when the file changes meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ struct sender {
 	uint32_t count;
 	uint64_t total_bytes, read_bytes;
 	uint32_t current; /* the file that is being read */
-	int fd;		  /* of it; -1: not open yet */
+	int fd;           /* of it; -1: not open yet */
 	uint64_t offset_bytes;
 	uint32_t digests_sent;
 	/* Chunks: read >= sent, read >= hashed. */
@@ -61,7 +61,8 @@ static void print_help(void)
 	       "  -t, --timeout SECONDS  give up when nothing moves for so long (default: 30)\n"
 	       "  -q, --quiet            no progress bar and no summary\n"
 	       "  -h, --help             this text\n\n"
-	       "Prints \"<sha256>  <name>\" for each file. Exit status: 0 only if the receiver has every\n"
+	       "Prints \"<sha256>  <name>\" for each file. Exit status: 0 only if the receiver has "
+	       "every\n"
 	       "file and every SHA-256 matched, 1 if not, 2 for a wrong command line.\n",
 	       NET_PORT_DEFAULT);
 }
@@ -108,7 +109,8 @@ static int look_at_file(struct sender *sender, uint32_t index, const char *path)
 	int fd, err;
 
 	if (problem)
-		return xfer_fail(&sender->xfer, -EINVAL, "cannot send '%s': its name: %s", path, problem);
+		return xfer_fail(&sender->xfer, -EINVAL, "cannot send '%s': its name: %s", path,
+				 problem);
 	err = open_file(sender, path, &fd, &outgoing->st);
 	if (err)
 		return err;
@@ -154,9 +156,9 @@ static int offer(struct sender *sender)
 	for (uint32_t i = 0; !err && i < XFER_SLOTS; i++)
 		err = post_credit_receive(sender);
 	if (!err)
-		err = xfer_send(xfer, XFER_OFFER, payload,
-				xfer_encode_offer(sender->files, sender->count, payload,
-						  XFER_OFFER_BYTES_MAX));
+		err = xfer_send(
+		    xfer, XFER_OFFER, payload,
+		    xfer_encode_offer(sender->files, sender->count, payload, XFER_OFFER_BYTES_MAX));
 	free(payload);
 	if (err)
 		return err;
@@ -218,10 +220,10 @@ static int send_chunk(struct sender *sender, uint32_t len)
 	uint8_t *slot = xfer_slot(xfer, sender->read);
 	struct rig_local local;
 	struct rig_entry entry = {
-		.op = RIG_SEND,
-		.flags = RIG_SIGNAL_F,
-		.piece_count = 1,
-		.pieces = &local,
+	    .op = RIG_SEND,
+	    .flags = RIG_SIGNAL_F,
+	    .piece_count = 1,
+	    .pieces = &local,
 	};
 	int err = read_chunk(sender, slot, len);
 
@@ -318,11 +320,12 @@ static int check_peer(struct sender *sender)
 
 	if (err == -EAGAIN)
 		return 0;
-	return err ? err : xfer_fail(&sender->xfer, -EPROTO,
-				     "the receiver does not speak this protocol");
+	return err ? err
+		   : xfer_fail(&sender->xfer, -EPROTO, "the receiver does not speak this protocol");
 }
 
-/* Sleeps for what holds the next chunk up: a slot that is not hashed, one that is not sent, or credit. */
+/* Sleeps for what holds the next chunk up: a slot that is not hashed, one that is not sent, or
+ * credit. */
 static int wait_for_more(struct sender *sender)
 {
 	bool all_read = sender->current == sender->count;
@@ -347,7 +350,8 @@ static int send_files(struct sender *sender)
 		int n = take_completions(sender, 0), err = n < 0 ? n : 0;
 		int steps = 0, step = 1;
 
-		/* Not all at once: what completes meanwhile is wanted for the bar and the digests. */
+		/* Not all at once: what completes meanwhile is wanted for the bar and the digests.
+		 */
 		while (!err && step > 0 && steps < 8 && sender->current < sender->count) {
 			step = read_step(sender);
 			err = step < 0 ? step : 0;
@@ -378,7 +382,8 @@ static int wait_for_done(struct sender *sender)
 	if (err)
 		return err;
 	if (xfer_decode_done(frame.payload, frame.len_bytes, &count) || count != sender->count)
-		return xfer_fail(&sender->xfer, -EPROTO, "the receiver does not speak this protocol");
+		return xfer_fail(&sender->xfer, -EPROTO,
+				 "the receiver does not speak this protocol");
 	return 0;
 }
 
@@ -392,8 +397,9 @@ static void report(const struct sender *sender, bool quiet)
 	if (quiet)
 		return;
 	fflush(stdout);
-	fprintf(stderr, "Sent %u file%s, %s in %.2f s, %s/s: every SHA-256 matches.\n", sender->count,
-		sender->count == 1 ? "" : "s", tool_format_bytes(sender->total_bytes, size), seconds,
+	fprintf(stderr, "Sent %u file%s, %s in %.2f s, %s/s: every SHA-256 matches.\n",
+		sender->count, sender->count == 1 ? "" : "s",
+		tool_format_bytes(sender->total_bytes, size), seconds,
 		tool_format_bytes((uint64_t)((double)sender->total_bytes / seconds), rate));
 }
 
@@ -455,12 +461,14 @@ static int run(struct sender *sender, const struct send_options *options)
 static int send_paths(char **paths, uint32_t count, const struct send_options *options)
 {
 	struct sender sender = {
-		.xfer = { .peer = "receiver", .slots = XFER_SLOTS,
-			  .timeout_s = options->timeout_s, .conn = { .fd = -1 } },
-		.files = calloc(count, sizeof(struct xfer_file)),
-		.outgoing = calloc(count, sizeof(struct outgoing)),
-		.count = count,
-		.fd = -1,
+	    .xfer = {.peer = "receiver",
+		     .slots = XFER_SLOTS,
+		     .timeout_s = options->timeout_s,
+		     .conn = {.fd = -1}},
+	    .files = calloc(count, sizeof(struct xfer_file)),
+	    .outgoing = calloc(count, sizeof(struct outgoing)),
+	    .count = count,
+	    .fd = -1,
 	};
 	int status = TOOL_FAILED;
 
@@ -476,16 +484,16 @@ static int send_paths(char **paths, uint32_t count, const struct send_options *o
 }
 
 static const struct option long_options[] = {
-	{ "to", required_argument, NULL, 'T' }, { "nic", required_argument, NULL, 'n' },
-	{ "timeout", required_argument, NULL, 't' }, { "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' }, { 0 },
+    {"to", required_argument, NULL, 'T'},      {"nic", required_argument, NULL, 'n'},
+    {"timeout", required_argument, NULL, 't'}, {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},          {0},
 };
 
 int tool_send(int argc, char **argv)
 {
 	struct send_options options = {
-		.to = { .host = "127.0.0.1", .port = NET_PORT_DEFAULT },
-		.timeout_s = 30,
+	    .to = {.host = "127.0.0.1", .port = NET_PORT_DEFAULT},
+	    .timeout_s = 30,
 	};
 	uint64_t value;
 	int letter;

@@ -57,7 +57,8 @@ static int check_name(const struct sink *sink, const char *name, char why[static
 		return -EISDIR;
 	}
 	if (!sink->force) {
-		snprintf(why, SINK_WHY, "'%s' exists (the receiver's --force replaces files)", name);
+		snprintf(why, SINK_WHY, "'%s' exists (the receiver's --force replaces files)",
+			 name);
 		return -EEXIST;
 	}
 	return 0;
@@ -103,7 +104,7 @@ static void make_temp_name(char temp[static 40])
 
 int sink_begin(struct sink *sink, struct sink_file *file, char why[static SINK_WHY])
 {
-	*file = (struct sink_file){ .fd = -1 };
+	*file = (struct sink_file){.fd = -1};
 	if (!sink->no_tmpfile) {
 		file->fd = openat(sink->dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 		if (file->fd >= 0)
@@ -201,7 +202,8 @@ static int give_name(const struct sink *sink, struct sink_file *file, const char
 int sink_commit(const struct sink *sink, struct sink_file *file, const struct xfer_file *as,
 		char why[static SINK_WHY])
 {
-	/* A network file system reports a late write error at a close: ask before there is a name. */
+	/* A network file system reports a late write error at a close: ask before there is a name.
+	 */
 	int copy = dup(file->fd), err = 0;
 
 	if (copy < 0 || close(copy) || fchmod(file->fd, as->mode & 0777 & ~sink->umask) ||

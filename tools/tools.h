@@ -2,9 +2,9 @@
 /*
  * tools/tools.h - the subcommands of the `rig5` command, and what they have in common.
  *
- * A subcommand is one function with main's signature: argv[0] is its name, getopt_long is ready to run
- * over argv. It returns the exit status: TOOL_OK, TOOL_FAILED, or TOOL_USAGE after a message about the
- * command line. Messages for people go to stderr, results to stdout.
+ * A subcommand is one function with main's signature: argv[0] is its name, getopt_long is ready to
+ * run over argv. It returns the exit status: TOOL_OK, TOOL_FAILED, or TOOL_USAGE after a message
+ * about the command line. Messages for people go to stderr, results to stdout.
  */
 #ifndef TOOLS_TOOLS_H
 #define TOOLS_TOOLS_H
@@ -16,7 +16,7 @@
 enum tool_exit {
 	TOOL_OK = 0,
 	TOOL_FAILED = 1, /* it was tried and did not work, or did not match */
-	TOOL_USAGE = 2,	 /* the command line makes no sense */
+	TOOL_USAGE = 2,  /* the command line makes no sense */
 };
 
 int tool_devices(int argc, char **argv);
@@ -30,14 +30,17 @@ int tool_sim(int argc, char **argv);
 void tool_name_set(const char *name);
 /* tool_error - "rig5 <command>: <message>" and a line end on stderr. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* tool_usage_error - the same (NULL: getopt has said it), then where help is. Returns TOOL_USAGE. */
+/* tool_usage_error - the same (NULL: getopt has said it), then where help is. Returns TOOL_USAGE.
+ */
 int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* tool_stop_catch - from now on SIGINT, SIGTERM and SIGHUP are only noted, and SIGPIPE is ignored. */
+/* tool_stop_catch - from now on SIGINT, SIGTERM and SIGHUP are only noted, and SIGPIPE is ignored.
+ */
 void tool_stop_catch(void);
 /* tool_stop_signal - the signal that came, or 0. */
 int tool_stop_signal(void);
-/* tool_stop_exit - if one came, ends the process as the signal would have, so that a shell sees it. */
+/* tool_stop_exit - if one came, ends the process as the signal would have, so that a shell sees it.
+ */
 void tool_stop_exit(void);
 
 #endif

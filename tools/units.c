@@ -64,7 +64,7 @@ int tool_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *val
 
 const char *tool_format_bytes(uint64_t bytes, char text[static TOOL_UNIT_TEXT])
 {
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 	double scaled = (double)bytes / 1024;
 	size_t i = 0;
 

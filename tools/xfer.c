@@ -93,7 +93,7 @@ void xfer_abort(struct xfer *xfer)
 
 static int send_hello(struct xfer *xfer)
 {
-	struct xfer_hello hello = { .chunk_bytes = XFER_CHUNK_BYTES, .slots = xfer->slots };
+	struct xfer_hello hello = {.chunk_bytes = XFER_CHUNK_BYTES, .slots = xfer->slots};
 	uint8_t payload[XFER_SMALL_BYTES_MAX];
 	struct rig_endpoint endpoint;
 	int err = rig_qp_endpoint(xfer->link->qp, &endpoint);
@@ -162,7 +162,8 @@ int xfer_post_receive(struct xfer *xfer, uint64_t offset_bytes, uint32_t len_byt
 	return err ? xfer_fail(xfer, err, "cannot post a receive: %s", rig_error()) : 0;
 }
 
-/* The queue pair failed: mostly because the peer is gone, which TCP then knows too, and says why. */
+/* The queue pair failed: mostly because the peer is gone, which TCP then knows too, and says why.
+ */
 static int fail_wc(struct xfer *xfer, const struct rig_wc *wc)
 {
 	char text[256];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tools/xfer.h - one transfer, as both of its ends see it: the TCP connection, the queue pair, and a buffer
- * of slots of one chunk each, which are used in turn.
+ * tools/xfer.h - one transfer, as both of its ends see it: the TCP connection, the queue pair, and
+ * a buffer of slots of one chunk each, which are used in turn.
  *
- * Functions return 0 (or a count) or -errno. An error leaves a sentence in why; `theirs` says that it
- * came from the peer, which then need not be told.
+ * Functions return 0 (or a count) or -errno. An error leaves a sentence in why; `theirs` says that
+ * it came from the peer, which then need not be told.
  */
 #ifndef TOOLS_XFER_H
 #define TOOLS_XFER_H
@@ -17,12 +17,12 @@
 #include "tools/xfer_proto.h"
 
 #define XFER_CHUNK_BYTES (256u << 10)
-#define XFER_SLOTS	 16u
-#define XFER_WHY	 640
+#define XFER_SLOTS       16u
+#define XFER_WHY         640
 /* For a step of the handshake. */
-#define XFER_ANSWER_MS	 10000
+#define XFER_ANSWER_MS 10000
 /* The longest sleep: what only TCP or a signal tells is noticed this late. */
-#define XFER_SLEEP_MS	 100
+#define XFER_SLEEP_MS 100
 
 struct xfer {
 	struct link *link;
@@ -32,19 +32,19 @@ struct xfer {
 	uint32_t slots; /* of this end's buffer */
 	uint32_t peer_slots;
 	uint32_t timeout_s; /* give up after so long without any progress */
-	uint64_t moved_ns; /* when there last was some */
+	uint64_t moved_ns;  /* when there last was some */
 	bool theirs;
 	char why[XFER_WHY];
 };
 
 /* xfer_fail - puts the sentence into why and returns err. */
 int xfer_fail(struct xfer *xfer, int err, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 int xfer_send(struct xfer *xfer, enum xfer_type type, const void *payload, int len_bytes);
 /*
- * xfer_receive - the next message. -ECANCELED: the peer said ABORT, why has its sentence; timeout_ms 0
- * only looks: -EAGAIN.
+ * xfer_receive - the next message. -ECANCELED: the peer said ABORT, why has its sentence;
+ * timeout_ms 0 only looks: -EAGAIN.
  */
 int xfer_receive(struct xfer *xfer, struct frame *frame, int timeout_ms);
 /* xfer_expect - the next message, which has to be of that type. */
@@ -57,11 +57,12 @@ int xfer_hello(struct xfer *xfer);
 /* xfer_post - posts and rings one entry. */
 int xfer_post(struct xfer *xfer, const struct rig_entry *entry);
 int xfer_post_receive(struct xfer *xfer, uint64_t offset_bytes, uint32_t len_bytes);
-/* xfer_poll - completions, as link_poll; a failed one is an error with the peer's reason if it gave one. */
+/* xfer_poll - completions, as link_poll; a failed one is an error with the peer's reason if it gave
+ * one. */
 int xfer_poll(struct xfer *xfer, struct rig_wc *wc, int max, int timeout_ms);
 
-/* xfer_moved - there was progress. xfer_stalled - -ETIMEDOUT if there was none for too long, -EINTR if a
- * signal wants the end; else 0. */
+/* xfer_moved - there was progress. xfer_stalled - -ETIMEDOUT if there was none for too long, -EINTR
+ * if a signal wants the end; else 0. */
 void xfer_moved(struct xfer *xfer);
 int xfer_stalled(struct xfer *xfer);
 

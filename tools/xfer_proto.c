@@ -35,7 +35,7 @@ static void write_text(struct frame_writer *writer, const char *text, size_t len
 
 int xfer_encode_hello(const struct xfer_hello *hello, uint8_t *payload, size_t size)
 {
-	struct frame_writer writer = { .start = payload, .size_bytes = size };
+	struct frame_writer writer = {.start = payload, .size_bytes = size};
 
 	frame_write_bytes(&writer, magic, sizeof(magic));
 	frame_write16(&writer, XFER_VERSION);
@@ -47,9 +47,9 @@ int xfer_encode_hello(const struct xfer_hello *hello, uint8_t *payload, size_t s
 
 int xfer_decode_hello(const uint8_t *payload, size_t len_bytes, struct xfer_hello *hello)
 {
-	struct frame_reader reader = { .next = payload, .left_bytes = len_bytes };
+	struct frame_reader reader = {.next = payload, .left_bytes = len_bytes};
 	const uint8_t *bytes = frame_read_bytes(&reader, sizeof(magic));
-	struct xfer_hello out = { 0 };
+	struct xfer_hello out = {0};
 
 	if (!bytes || memcmp(bytes, magic, sizeof(magic)))
 		return -EPROTO;
@@ -94,8 +94,9 @@ static uint32_t hash_name(const char *name)
 
 int xfer_duplicate_name(const struct xfer_file *files, uint32_t count)
 {
-	/* Open addressing, at most half full: indices + 1. Names chosen to collide cost 4096^2 / 2. */
-	uint16_t table[2 * XFER_FILES_MAX] = { 0 };
+	/* Open addressing, at most half full: indices + 1. Names chosen to collide cost 4096^2 / 2.
+	 */
+	uint16_t table[2 * XFER_FILES_MAX] = {0};
 	const uint32_t mask = 2 * XFER_FILES_MAX - 1;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -111,7 +112,7 @@ int xfer_duplicate_name(const struct xfer_file *files, uint32_t count)
 
 int xfer_encode_offer(const struct xfer_file *files, uint32_t count, uint8_t *payload, size_t size)
 {
-	struct frame_writer writer = { .start = payload, .size_bytes = size };
+	struct frame_writer writer = {.start = payload, .size_bytes = size};
 
 	frame_write32(&writer, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -124,7 +125,7 @@ int xfer_encode_offer(const struct xfer_file *files, uint32_t count, uint8_t *pa
 
 int xfer_decode_offer(const uint8_t *payload, size_t len_bytes, struct xfer_file *files)
 {
-	struct frame_reader reader = { .next = payload, .left_bytes = len_bytes };
+	struct frame_reader reader = {.next = payload, .left_bytes = len_bytes};
 	uint32_t count = frame_read32(&reader);
 	uint64_t total = 0;
 
@@ -150,7 +151,7 @@ int xfer_decode_offer(const uint8_t *payload, size_t len_bytes, struct xfer_file
 int xfer_encode_digest(uint32_t index, const uint8_t digest[static XFER_DIGEST_BYTES],
 		       uint8_t *payload, size_t size)
 {
-	struct frame_writer writer = { .start = payload, .size_bytes = size };
+	struct frame_writer writer = {.start = payload, .size_bytes = size};
 
 	frame_write32(&writer, index);
 	frame_write_bytes(&writer, digest, XFER_DIGEST_BYTES);
@@ -160,7 +161,7 @@ int xfer_encode_digest(uint32_t index, const uint8_t digest[static XFER_DIGEST_B
 int xfer_decode_digest(const uint8_t *payload, size_t len_bytes, uint32_t *index,
 		       uint8_t digest[static XFER_DIGEST_BYTES])
 {
-	struct frame_reader reader = { .next = payload, .left_bytes = len_bytes };
+	struct frame_reader reader = {.next = payload, .left_bytes = len_bytes};
 	uint32_t number = frame_read32(&reader);
 	const uint8_t *bytes = frame_read_bytes(&reader, XFER_DIGEST_BYTES);
 
@@ -173,7 +174,7 @@ int xfer_decode_digest(const uint8_t *payload, size_t len_bytes, uint32_t *index
 
 int xfer_encode_done(uint32_t count, uint8_t *payload, size_t size)
 {
-	struct frame_writer writer = { .start = payload, .size_bytes = size };
+	struct frame_writer writer = {.start = payload, .size_bytes = size};
 
 	frame_write32(&writer, count);
 	return written(&writer);
@@ -181,7 +182,7 @@ int xfer_encode_done(uint32_t count, uint8_t *payload, size_t size)
 
 int xfer_decode_done(const uint8_t *payload, size_t len_bytes, uint32_t *count)
 {
-	struct frame_reader reader = { .next = payload, .left_bytes = len_bytes };
+	struct frame_reader reader = {.next = payload, .left_bytes = len_bytes};
 	uint32_t number = frame_read32(&reader);
 
 	if (!frame_read_done(&reader))
@@ -192,7 +193,7 @@ int xfer_decode_done(const uint8_t *payload, size_t len_bytes, uint32_t *count)
 
 int xfer_encode_abort(const char *why, uint8_t *payload, size_t size)
 {
-	struct frame_writer writer = { .start = payload, .size_bytes = size };
+	struct frame_writer writer = {.start = payload, .size_bytes = size};
 
 	write_text(&writer, why, strnlen(why, XFER_ABORT_MAX));
 	return written(&writer);
@@ -200,7 +201,7 @@ int xfer_encode_abort(const char *why, uint8_t *payload, size_t size)
 
 int xfer_decode_abort(const uint8_t *payload, size_t len_bytes, char why[static XFER_ABORT_MAX + 1])
 {
-	struct frame_reader reader = { .next = payload, .left_bytes = len_bytes };
+	struct frame_reader reader = {.next = payload, .left_bytes = len_bytes};
 	char text[XFER_ABORT_MAX + 1];
 
 	read_text(&reader, text, XFER_ABORT_MAX);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/be.h"
-
 #define PCAP_MAGIC_US 0xa1b2c3d4u
 #define PCAP_MAGIC_NS 0xa1b23c4du
 #define NG_BYTE_ORDER_MAGIC 0x1a2b3c4du
@@ -28,9 +26,7 @@ enum {
 	NG_RESOLUTION_DEFAULT = 6, /* microseconds */
 };
 
-static int bad(struct pcap_read *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int bad(struct pcap_read *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int bad(struct pcap_read *r, const char *format, ...)
 {
 	va_list args;
 
@@ -40,11 +36,19 @@ static int bad(struct pcap_read *r, const char *format, ...)
 	return -EBADMSG;
 }
 
-static uint32_t get32(const struct pcap_read *r, const void *src)
+/* Four bytes in this machine's order. */
+static uint32_t native32(const void *src)
 {
 	uint32_t value;
 
 	memcpy(&value, src, sizeof(value));
+	return value;
+}
+
+static uint32_t get32(const struct pcap_read *r, const void *src)
+{
+	uint32_t value = native32(src);
+
 	return r->swap ? __builtin_bswap32(value) : value;
 }
 
@@ -54,6 +58,12 @@ static uint16_t get16(const struct pcap_read *r, const void *src)
 
 	memcpy(&value, src, sizeof(value));
 	return r->swap ? __builtin_bswap16(value) : value;
+}
+
+static int cut_short(struct pcap_read *r)
+{
+	return bad(r, "the file is cut short after packet %llu",
+		   (unsigned long long)r->packet_count);
 }
 
 /* Fills dst. Returns 1; 0 if the file ends exactly here; -EBADMSG if it ends inside. */
@@ -69,7 +79,7 @@ static int get(struct pcap_read *r, void *dst, size_t len_bytes)
 	}
 	if (got == 0)
 		return 0;
-	return bad(r, "the file is cut short after packet %llu", (unsigned long long)r->packet_count);
+	return cut_short(r);
 }
 
 /* The same where the file may not end. */
@@ -78,16 +88,19 @@ static int get_rest(struct pcap_read *r, void *dst, size_t len_bytes)
 	int result = len_bytes ? get(r, dst, len_bytes) : 1;
 
 	if (result == 0)
-		return bad(r, "the file is cut short after packet %llu", (unsigned long long)r->packet_count);
+		return cut_short(r);
 	return result;
 }
 
 static int skip(struct pcap_read *r, uint32_t len_bytes)
 {
 	while (len_bytes != 0) {
-		uint32_t part = len_bytes < PCAP_RECORD_MAX_BYTES ? len_bytes : PCAP_RECORD_MAX_BYTES;
-		int result = get_rest(r, r->record, part);
+		uint32_t part = PCAP_RECORD_MAX_BYTES;
+		int result;
 
+		if (part > len_bytes)
+			part = len_bytes;
+		result = get_rest(r, r->record, part);
 		if (result < 0)
 			return result;
 		len_bytes -= part;
@@ -109,11 +122,10 @@ static int pcap_header(struct pcap_read *r, const uint8_t *magic)
 {
 	struct pcap_interface interface = {0};
 	uint8_t header[PCAP_HEADER_BYTES];
-	uint32_t value = le32_load(magic), swapped = be32_load(magic);
+	uint32_t value = native32(magic), swapped = __builtin_bswap32(value);
 	int result;
 
 	r->nanoseconds = value == PCAP_MAGIC_NS || swapped == PCAP_MAGIC_NS;
-	memcpy(&value, magic, sizeof(value));
 	r->swap = value != PCAP_MAGIC_US && value != PCAP_MAGIC_NS;
 	result = get_rest(r, header + 4, sizeof(header) - 4);
 	if (result < 0)
@@ -136,8 +148,8 @@ static int pcap_next(struct pcap_read *r, struct pcap_packet *packet)
 	captured_bytes = get32(r, header + 8);
 	wire_bytes = get32(r, header + 12);
 	if (captured_bytes > PCAP_RECORD_MAX_BYTES)
-		return bad(r, "packet %llu claims %u bytes", (unsigned long long)r->packet_count + 1,
-			   captured_bytes);
+		return bad(r, "packet %llu claims %u bytes",
+			   (unsigned long long)r->packet_count + 1, captured_bytes);
 	result = get_rest(r, r->record, captured_bytes);
 	if (result < 0)
 		return result;
@@ -162,7 +174,7 @@ static int ng_section(struct pcap_read *r, const uint8_t *raw_length)
 
 	if (result < 0)
 		return result;
-	memcpy(&magic, head, sizeof(magic));
+	magic = native32(head);
 	if (magic != NG_BYTE_ORDER_MAGIC && __builtin_bswap32(magic) != NG_BYTE_ORDER_MAGIC)
 		return bad(r, "section without a byte order magic");
 	r->swap = magic != NG_BYTE_ORDER_MAGIC;
@@ -324,7 +336,7 @@ static int ng_next(struct pcap_read *r, struct pcap_packet *packet)
 		result = get(r, head, sizeof(head));
 		if (result <= 0)
 			return result;
-		if (le32_load(head) == NG_SECTION) {
+		if (native32(head) == NG_SECTION) {
 			result = ng_section(r, head + 4);
 			if (result > 0)
 				result = 2;
@@ -339,10 +351,10 @@ static int ng_next(struct pcap_read *r, struct pcap_packet *packet)
 
 static bool is_pcap_magic(const uint8_t *magic)
 {
-	uint32_t little = le32_load(magic), big = be32_load(magic);
+	uint32_t value = native32(magic), swapped = __builtin_bswap32(value);
 
-	return little == PCAP_MAGIC_US || little == PCAP_MAGIC_NS || big == PCAP_MAGIC_US ||
-	       big == PCAP_MAGIC_NS;
+	return value == PCAP_MAGIC_US || value == PCAP_MAGIC_NS || swapped == PCAP_MAGIC_US ||
+	       swapped == PCAP_MAGIC_NS;
 }
 
 static int read_header(struct pcap_read *r)
@@ -356,7 +368,7 @@ static int read_header(struct pcap_read *r)
 		return result == -EBADMSG ? bad(r, "neither pcap nor pcapng") : result;
 	if (is_pcap_magic(magic))
 		return pcap_header(r, magic);
-	if (le32_load(magic) != NG_SECTION)
+	if (native32(magic) != NG_SECTION)
 		return bad(r, "neither pcap nor pcapng");
 	r->ng = true;
 	result = get_rest(r, magic + 4, 4);
@@ -373,8 +385,8 @@ int pcap_read_open(struct pcap_read *r, const char *path)
 		snprintf(r->error, sizeof(r->error), "cannot open: %s", strerror(-result));
 		return result;
 	}
-	r->record = (uint8_t *)malloc(PCAP_RECORD_MAX_BYTES);
-	r->interfaces = (struct pcap_interface *)calloc(PCAP_INTERFACES_MAX, sizeof(*r->interfaces));
+	r->record = malloc(PCAP_RECORD_MAX_BYTES);
+	r->interfaces = calloc(PCAP_INTERFACES_MAX, sizeof(*r->interfaces));
 	if (!r->record || !r->interfaces) {
 		result = -ENOMEM;
 		snprintf(r->error, sizeof(r->error), "no memory");

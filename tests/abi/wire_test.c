@@ -63,7 +63,9 @@ static int load_pcap(void)
 		struct packet *p = &packets[count++];
 
 		p->len_bytes = le32_load(record + 8);
-		if (p->len_bytes > FRAME_MAX || fread(p->bytes, 1, p->len_bytes, file) != p->len_bytes)
+		if (p->len_bytes > FRAME_MAX)
+			return -1;
+		if (fread(p->bytes, 1, p->len_bytes, file) != p->len_bytes)
 			return -1;
 	}
 	if (fgetc(file) != EOF)

@@ -52,9 +52,10 @@ static void send_entries(void **state)
 	memcpy(wqe + 48, &atomic, 16);
 	memcpy(wqe + 64, &data, 16);
 	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), false);
-	assert_string_equal(buf, "ATOMIC_MASKED_CS opmod 0x9 index 7 qpn 0x12 ds 5 signal | va 0x10 "
-				 "rkey 0x20 | swap_add 0x1 compare 0x2 masks 0x1 0x2 | 64 bytes lkey "
-				 "0x30 va 0x40");
+	assert_string_equal(buf,
+			    "ATOMIC_MASKED_CS opmod 0x9 index 7 qpn 0x12 ds 5 signal | va 0x10 "
+			    "rkey 0x20 | swap_add 0x1 compare 0x2 masks 0x1 0x2 | 64 bytes lkey "
+			    "0x30 va 0x40");
 
 	c = ctrl(0, WQE_OP_SEND, 4);
 	c.fm_ce_se = WQE_FM_FENCE | WQE_SOLICITED_F;
@@ -154,30 +155,37 @@ static void packet_lines(void **state)
 		struct roce_pkt pkt;
 		const char *line;
 	} rows[] = {
-		{{.opcode = ROCE_OP_RC_WRITE_ONLY_IMM, .dqpn = 0x11, .psn = 0x100, .ack_req = true,
-		  .se = true, .reth = {0x20, 0x30, 5}, .imm = 7, .payload_bytes = 5, .pad_bytes = 3},
-		 "RC_WRITE_ONLY_IMM qpn 0x11 psn 0x100 ack_req se va 0x20 rkey 0x30 dma 5 imm 0x7 "
-		 "len 5 pad 3"},
-		{{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x1f, .msn = 2}, .becn = true},
-		 "RC_ACK qpn 0x0 psn 0x0 becn ack credits 31 msn 2 len 0"},
-		{{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x2c, .msn = 2}, .fecn = true},
-		 "RC_ACK qpn 0x0 psn 0x0 fecn RNR timer 12 msn 2 len 0"},
-		{{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x62}},
-		 "RC_ACK qpn 0x0 psn 0x0 NAK remote access msn 0 len 0"},
-		{{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x7f}},
-		 "RC_ACK qpn 0x0 psn 0x0 NAK 0x7f msn 0 len 0"},
-		{{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x41}},
-		 "RC_ACK qpn 0x0 psn 0x0 syndrome 0x41 msn 0 len 0"},
-		{{.opcode = ROCE_OP_RC_CMP_SWAP, .atomic = {.va = 1, .rkey = 2, .swap_add = 3,
-							   .compare = 4}},
-		 "RC_CMP_SWAP qpn 0x0 psn 0x0 va 0x1 rkey 0x2 swap_add 0x3 compare 0x4 len 0"},
-		{{.opcode = ROCE_OP_RC_ATOMIC_ACK, .atomic_ack = {9}},
-		 "RC_ATOMIC_ACK qpn 0x0 psn 0x0 ack credits 0 msn 0 orig 0x9 len 0"},
-		{{.opcode = ROCE_OP_UD_SEND_ONLY, .deth = {5, 6}},
-		 "UD_SEND_ONLY qpn 0x0 psn 0x0 qkey 0x5 from 0x6 len 0"},
-		{{.opcode = ROCE_OP_RC_SEND_ONLY_INV, .inv_rkey = 8},
-		 "RC_SEND_ONLY_INV qpn 0x0 psn 0x0 inval 0x8 len 0"},
-		{{.opcode = 0xff}, "0xff qpn 0x0 psn 0x0 len 0"},
+	    {{.opcode = ROCE_OP_RC_WRITE_ONLY_IMM,
+	      .dqpn = 0x11,
+	      .psn = 0x100,
+	      .ack_req = true,
+	      .se = true,
+	      .reth = {0x20, 0x30, 5},
+	      .imm = 7,
+	      .payload_bytes = 5,
+	      .pad_bytes = 3},
+	     "RC_WRITE_ONLY_IMM qpn 0x11 psn 0x100 ack_req se va 0x20 rkey 0x30 dma 5 imm 0x7 "
+	     "len 5 pad 3"},
+	    {{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x1f, .msn = 2}, .becn = true},
+	     "RC_ACK qpn 0x0 psn 0x0 becn ack credits 31 msn 2 len 0"},
+	    {{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x2c, .msn = 2}, .fecn = true},
+	     "RC_ACK qpn 0x0 psn 0x0 fecn RNR timer 12 msn 2 len 0"},
+	    {{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x62}},
+	     "RC_ACK qpn 0x0 psn 0x0 NAK remote access msn 0 len 0"},
+	    {{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x7f}},
+	     "RC_ACK qpn 0x0 psn 0x0 NAK 0x7f msn 0 len 0"},
+	    {{.opcode = ROCE_OP_RC_ACK, .aeth = {.syndrome = 0x41}},
+	     "RC_ACK qpn 0x0 psn 0x0 syndrome 0x41 msn 0 len 0"},
+	    {{.opcode = ROCE_OP_RC_CMP_SWAP,
+	      .atomic = {.va = 1, .rkey = 2, .swap_add = 3, .compare = 4}},
+	     "RC_CMP_SWAP qpn 0x0 psn 0x0 va 0x1 rkey 0x2 swap_add 0x3 compare 0x4 len 0"},
+	    {{.opcode = ROCE_OP_RC_ATOMIC_ACK, .atomic_ack = {9}},
+	     "RC_ATOMIC_ACK qpn 0x0 psn 0x0 ack credits 0 msn 0 orig 0x9 len 0"},
+	    {{.opcode = ROCE_OP_UD_SEND_ONLY, .deth = {5, 6}},
+	     "UD_SEND_ONLY qpn 0x0 psn 0x0 qkey 0x5 from 0x6 len 0"},
+	    {{.opcode = ROCE_OP_RC_SEND_ONLY_INV, .inv_rkey = 8},
+	     "RC_SEND_ONLY_INV qpn 0x0 psn 0x0 inval 0x8 len 0"},
+	    {{.opcode = 0xff}, "0xff qpn 0x0 psn 0x0 len 0"},
 	};
 	char buf[DUMP_BYTES];
 
@@ -191,9 +199,9 @@ static void packet_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(send_entries), cmocka_unit_test(random_entries),
-		cmocka_unit_test(receive_entries), cmocka_unit_test(completions),
-		cmocka_unit_test(packet_lines),
+	    cmocka_unit_test(send_entries),    cmocka_unit_test(random_entries),
+	    cmocka_unit_test(receive_entries), cmocka_unit_test(completions),
+	    cmocka_unit_test(packet_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

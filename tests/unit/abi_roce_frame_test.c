@@ -20,23 +20,24 @@ enum {
 	BTH_BYTES = 16,
 };
 
-static const uint8_t bth[BTH_BYTES] = {0x04, 0, 0xff, 0xff, 0, 0, 0, 0x11, 0x80, 0, 0, 5, 1, 2, 3, 4};
+static const uint8_t bth[BTH_BYTES] = {0x04, 0, 0xff, 0xff, 0, 0, 0, 0x11,
+				       0x80, 0, 0,    5,    1, 2, 3, 4};
 
 static struct roce_frame good_frame(uint8_t version, bool has_eth)
 {
 	struct roce_frame f = {
-		.has_eth = has_eth,
-		.eth_dst = {2, 0, 0, 0, 0, 1},
-		.eth_src = {2, 0, 0, 0, 0, 2},
-		.ip_version = version,
-		.traffic_class = 0x69,
-		.hop_limit = 33,
-		.ip_id = version == 4 ? 0xbeef : 0,
-		.dont_fragment = version == 4,
-		.flow_label = version == 4 ? 0 : 0xabcde,
-		.udp_sport = 0xc123,
-		.bth = bth,
-		.bth_bytes = BTH_BYTES,
+	    .has_eth = has_eth,
+	    .eth_dst = {2, 0, 0, 0, 0, 1},
+	    .eth_src = {2, 0, 0, 0, 0, 2},
+	    .ip_version = version,
+	    .traffic_class = 0x69,
+	    .hop_limit = 33,
+	    .ip_id = version == 4 ? 0xbeef : 0,
+	    .dont_fragment = version == 4,
+	    .flow_label = version == 4 ? 0 : 0xabcde,
+	    .udp_sport = 0xc123,
+	    .bth = bth,
+	    .bth_bytes = BTH_BYTES,
 	};
 
 	memset(f.src, 0, 16);
@@ -63,8 +64,9 @@ static void frames_round_trip(void **state)
 		assert_int_equal(buf[0], 0xa5);
 		assert_int_equal(roce_frame_encode(buf, want, &in), want);
 		assert_int_equal(buf[want], 0xa5);
-		assert_int_equal((i & 2 ? roce_frame_decode : roce_frame_decode_ip)(&out, buf, want),
-				 ROCE_FRAME_OK);
+		assert_int_equal(
+		    (i & 2 ? roce_frame_decode : roce_frame_decode_ip)(&out, buf, want),
+		    ROCE_FRAME_OK);
 		assert_int_equal(out.has_eth, in.has_eth);
 		assert_int_equal(out.ip_version, in.ip_version);
 		assert_int_equal(out.traffic_class, 0x69);
@@ -77,7 +79,8 @@ static void frames_round_trip(void **state)
 		assert_int_equal(out.udp_sport, 0xc123);
 		assert_int_equal(out.bth_bytes, BTH_BYTES);
 		assert_memory_equal(out.bth, bth, BTH_BYTES);
-		assert_int_equal(out.icrc, icrc_packet(out.ip, out.ip_bytes, out.ip_bytes + 8 + BTH_BYTES));
+		assert_int_equal(out.icrc,
+				 icrc_packet(out.ip, out.ip_bytes, out.ip_bytes + 8 + BTH_BYTES));
 	}
 }
 
@@ -112,22 +115,22 @@ struct change {
 static void verdicts_ipv4(void **state)
 {
 	static const struct change rows[] = {
-		{"unchanged", 0, 2, false, ROCE_FRAME_OK},
-		{"ARP", 13, 0x06, false, ROCE_FRAME_OTHER},
-		{"IP version 5", 14, 0x55, true, ROCE_FRAME_OTHER},
-		{"header of 16 bytes", 14, 0x44, true, ROCE_FRAME_BAD_IP},
-		{"header of 60 bytes, in 48", 14, 0x4f, true, ROCE_FRAME_BAD_IP},
-		{"total length 0", 17, 0, true, ROCE_FRAME_BAD_IP},
-		{"total length one more than there is", 17, 49, true, ROCE_FRAME_TOO_SHORT},
-		{"TCP", 23, 6, true, ROCE_FRAME_OTHER},
-		{"checksum", 25, 0, false, ROCE_FRAME_BAD_IP_CHECKSUM},
-		{"more fragments", 20, 0x20, true, ROCE_FRAME_FRAGMENT},
-		{"fragment offset", 21, 1, true, ROCE_FRAME_FRAGMENT},
-		{"another port", 37, 0xb8, false, ROCE_FRAME_OTHER},
-		{"UDP length 7", 39, 7, false, ROCE_FRAME_BAD_UDP},
-		{"UDP length over IP's", 39, 29, false, ROCE_FRAME_BAD_UDP},
-		{"UDP too short for BTH and ICRC", 39, 23, false, ROCE_FRAME_TOO_SHORT},
-		{"UDP just long enough", 39, 24, false, ROCE_FRAME_OK},
+	    {"unchanged", 0, 2, false, ROCE_FRAME_OK},
+	    {"ARP", 13, 0x06, false, ROCE_FRAME_OTHER},
+	    {"IP version 5", 14, 0x55, true, ROCE_FRAME_OTHER},
+	    {"header of 16 bytes", 14, 0x44, true, ROCE_FRAME_BAD_IP},
+	    {"header of 60 bytes, in 48", 14, 0x4f, true, ROCE_FRAME_BAD_IP},
+	    {"total length 0", 17, 0, true, ROCE_FRAME_BAD_IP},
+	    {"total length one more than there is", 17, 49, true, ROCE_FRAME_TOO_SHORT},
+	    {"TCP", 23, 6, true, ROCE_FRAME_OTHER},
+	    {"checksum", 25, 0, false, ROCE_FRAME_BAD_IP_CHECKSUM},
+	    {"more fragments", 20, 0x20, true, ROCE_FRAME_FRAGMENT},
+	    {"fragment offset", 21, 1, true, ROCE_FRAME_FRAGMENT},
+	    {"another port", 37, 0xb8, false, ROCE_FRAME_OTHER},
+	    {"UDP length 7", 39, 7, false, ROCE_FRAME_BAD_UDP},
+	    {"UDP length over IP's", 39, 29, false, ROCE_FRAME_BAD_UDP},
+	    {"UDP too short for BTH and ICRC", 39, 23, false, ROCE_FRAME_TOO_SHORT},
+	    {"UDP just long enough", 39, 24, false, ROCE_FRAME_OK},
 	};
 
 	(void)state;
@@ -215,7 +218,8 @@ static void ipv4_options(void **state)
 }
 
 /* Shows that random damage never takes decode out of its bytes.
- * By changing up to four bytes of good frames in exact heap blocks (fixed seed; ASan in make ci). */
+ * By changing up to four bytes of good frames in exact heap blocks (fixed seed; ASan in make ci).
+ */
 static void random_damage(void **state)
 {
 	struct base_prng prng;
@@ -267,10 +271,10 @@ static void encode_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_round_trip), cmocka_unit_test(encode_in_place),
-		cmocka_unit_test(verdicts_ipv4),     cmocka_unit_test(every_cut_is_seen),
-		cmocka_unit_test(tags_and_padding),  cmocka_unit_test(ipv4_options),
-		cmocka_unit_test(random_damage),     cmocka_unit_test(encode_refuses),
+	    cmocka_unit_test(frames_round_trip), cmocka_unit_test(encode_in_place),
+	    cmocka_unit_test(verdicts_ipv4),     cmocka_unit_test(every_cut_is_seen),
+	    cmocka_unit_test(tags_and_padding),  cmocka_unit_test(ipv4_options),
+	    cmocka_unit_test(random_damage),     cmocka_unit_test(encode_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

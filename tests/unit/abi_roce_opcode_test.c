@@ -21,7 +21,8 @@ static void every_value_is_known_or_not(void **state)
 	for (unsigned int op = 0; op < 256; op++) {
 		const struct roce_opcode_info *info = &roce_opcodes[op];
 
-		assert_int_equal(roce_opcode_known((uint8_t)op), roce_opcode_name((uint8_t)op) != NULL);
+		assert_int_equal(roce_opcode_known((uint8_t)op),
+				 roce_opcode_name((uint8_t)op) != NULL);
 		if (!roce_opcode_known((uint8_t)op)) {
 			assert_int_equal(info->header_bytes, 0);
 			assert_false(roce_opcode_is_request((uint8_t)op));
@@ -47,23 +48,29 @@ static void rows_have_their_offsets(void **state)
 		uint8_t opcode, place;
 		struct roce_opcode_info want; /* offsets and size only */
 	} rows[] = {
-		{"RC_SEND_FIRST", 0x00, ROCE_FIRST, {.header_bytes = 12}},
-		{"RC_SEND_MIDDLE", 0x01, ROCE_MIDDLE, {.header_bytes = 12}},
-		{"RC_SEND_LAST_IMM", 0x03, ROCE_LAST, {.header_bytes = 16, .imm_off = 12}},
-		{"RC_WRITE_ONLY_IMM", 0x0b, ROCE_ONLY,
-		 {.header_bytes = 32, .reth_off = 12, .imm_off = 28}},
-		{"RC_READ_REQ", 0x0c, ROCE_ONLY, {.header_bytes = 28, .reth_off = 12}},
-		{"RC_READ_RESP_MIDDLE", 0x0e, ROCE_MIDDLE, {.header_bytes = 12}},
-		{"RC_READ_RESP_LAST", 0x0f, ROCE_LAST, {.header_bytes = 16, .aeth_off = 12}},
-		{"RC_ACK", 0x11, ROCE_ONLY, {.header_bytes = 16, .aeth_off = 12}},
-		{"RC_ATOMIC_ACK", 0x12, ROCE_ONLY,
-		 {.header_bytes = 24, .aeth_off = 12, .atomic_ack_off = 16}},
-		{"RC_CMP_SWAP", 0x13, ROCE_ONLY, {.header_bytes = 40, .atomic_off = 12}},
-		{"RC_SEND_ONLY_INV", 0x17, ROCE_ONLY, {.header_bytes = 16, .ieth_off = 12}},
-		{"UC_WRITE_FIRST", 0x26, ROCE_FIRST, {.header_bytes = 28, .reth_off = 12}},
-		{"UD_SEND_ONLY_IMM", 0x65, ROCE_ONLY,
-		 {.header_bytes = 24, .deth_off = 12, .imm_off = 20}},
-		{"CNP", 0x81, ROCE_ONLY, {.header_bytes = 12}},
+	    {"RC_SEND_FIRST", 0x00, ROCE_FIRST, {.header_bytes = 12}},
+	    {"RC_SEND_MIDDLE", 0x01, ROCE_MIDDLE, {.header_bytes = 12}},
+	    {"RC_SEND_LAST_IMM", 0x03, ROCE_LAST, {.header_bytes = 16, .imm_off = 12}},
+	    {"RC_WRITE_ONLY_IMM",
+	     0x0b,
+	     ROCE_ONLY,
+	     {.header_bytes = 32, .reth_off = 12, .imm_off = 28}},
+	    {"RC_READ_REQ", 0x0c, ROCE_ONLY, {.header_bytes = 28, .reth_off = 12}},
+	    {"RC_READ_RESP_MIDDLE", 0x0e, ROCE_MIDDLE, {.header_bytes = 12}},
+	    {"RC_READ_RESP_LAST", 0x0f, ROCE_LAST, {.header_bytes = 16, .aeth_off = 12}},
+	    {"RC_ACK", 0x11, ROCE_ONLY, {.header_bytes = 16, .aeth_off = 12}},
+	    {"RC_ATOMIC_ACK",
+	     0x12,
+	     ROCE_ONLY,
+	     {.header_bytes = 24, .aeth_off = 12, .atomic_ack_off = 16}},
+	    {"RC_CMP_SWAP", 0x13, ROCE_ONLY, {.header_bytes = 40, .atomic_off = 12}},
+	    {"RC_SEND_ONLY_INV", 0x17, ROCE_ONLY, {.header_bytes = 16, .ieth_off = 12}},
+	    {"UC_WRITE_FIRST", 0x26, ROCE_FIRST, {.header_bytes = 28, .reth_off = 12}},
+	    {"UD_SEND_ONLY_IMM",
+	     0x65,
+	     ROCE_ONLY,
+	     {.header_bytes = 24, .deth_off = 12, .imm_off = 20}},
+	    {"CNP", 0x81, ROCE_ONLY, {.header_bytes = 12}},
 	};
 
 	(void)state;
@@ -76,7 +83,8 @@ static void rows_have_their_offsets(void **state)
 			   sizeof(*got) - offsetof(struct roce_opcode_info, header_bytes)) != 0)
 			fail_msg("%s", rows[i].name);
 		assert_int_equal(roce_opcode_starts(rows[i].opcode), rows[i].place & ROCE_FIRST);
-		assert_int_equal(roce_opcode_ends(rows[i].opcode), (rows[i].place & ROCE_LAST) != 0);
+		assert_int_equal(roce_opcode_ends(rows[i].opcode),
+				 (rows[i].place & ROCE_LAST) != 0);
 	}
 }
 
@@ -99,9 +107,9 @@ static void transports(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_value_is_known_or_not),
-		cmocka_unit_test(rows_have_their_offsets),
-		cmocka_unit_test(transports),
+	    cmocka_unit_test(every_value_is_known_or_not),
+	    cmocka_unit_test(rows_have_their_offsets),
+	    cmocka_unit_test(transports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

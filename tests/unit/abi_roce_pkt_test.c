@@ -136,27 +136,27 @@ static void every_verdict(void **state)
 		size_t len_bytes;
 		enum roce_verdict want;
 	} rows[] = {
-		{"no bytes", ROCE_OP_RC_SEND_ONLY, 0, 0, ROCE_TOO_SHORT},
-		{"eleven bytes", ROCE_OP_RC_SEND_ONLY, 0, 11, ROCE_TOO_SHORT},
-		{"empty send", ROCE_OP_RC_SEND_ONLY, 0, 12, ROCE_OK},
-		{"odd length", ROCE_OP_RC_SEND_ONLY, 0, 13, ROCE_BAD_LENGTH},
-		{"unaligned length", ROCE_OP_RC_SEND_ONLY, 0, 14, ROCE_BAD_LENGTH},
-		{"version 1", ROCE_OP_RC_SEND_ONLY, 1, 12, ROCE_BAD_VERSION},
-		{"version 8", ROCE_OP_RC_SEND_ONLY, 8, 12, ROCE_BAD_VERSION},
-		{"hole in RC", 0x15, 0, 64, ROCE_BAD_OPCODE},
-		{"RD", 0x40, 0, 64, ROCE_BAD_OPCODE},
-		{"XRC", 0xa4, 0, 64, ROCE_BAD_OPCODE},
-		{"write without its RETH", ROCE_OP_RC_WRITE_ONLY, 0, 24, ROCE_TOO_SHORT},
-		{"write without payload", ROCE_OP_RC_WRITE_ONLY, 0, 28, ROCE_OK},
-		{"atomic one word short", ROCE_OP_RC_CMP_SWAP, 0, 36, ROCE_TOO_SHORT},
-		{"atomic", ROCE_OP_RC_CMP_SWAP, 0, 40, ROCE_OK},
-		{"atomic with payload", ROCE_OP_RC_CMP_SWAP, 0, 44, ROCE_BAD_PAYLOAD},
-		{"pad without payload", ROCE_OP_RC_SEND_ONLY, 0x10, 12, ROCE_BAD_PAD},
-		{"all but one byte pad", ROCE_OP_RC_SEND_ONLY, 0x30, 16, ROCE_OK},
-		{"ACK with a pad", ROCE_OP_RC_ACK, 0x30, 16, ROCE_BAD_PAD},
-		{"ACK with payload", ROCE_OP_RC_ACK, 0, 20, ROCE_BAD_PAYLOAD},
-		{"CNP", ROCE_OP_CNP, 0, 28, ROCE_OK},
-		{"CNP without its 16 bytes", ROCE_OP_CNP, 0, 12, ROCE_BAD_PAYLOAD},
+	    {"no bytes", ROCE_OP_RC_SEND_ONLY, 0, 0, ROCE_TOO_SHORT},
+	    {"eleven bytes", ROCE_OP_RC_SEND_ONLY, 0, 11, ROCE_TOO_SHORT},
+	    {"empty send", ROCE_OP_RC_SEND_ONLY, 0, 12, ROCE_OK},
+	    {"odd length", ROCE_OP_RC_SEND_ONLY, 0, 13, ROCE_BAD_LENGTH},
+	    {"unaligned length", ROCE_OP_RC_SEND_ONLY, 0, 14, ROCE_BAD_LENGTH},
+	    {"version 1", ROCE_OP_RC_SEND_ONLY, 1, 12, ROCE_BAD_VERSION},
+	    {"version 8", ROCE_OP_RC_SEND_ONLY, 8, 12, ROCE_BAD_VERSION},
+	    {"hole in RC", 0x15, 0, 64, ROCE_BAD_OPCODE},
+	    {"RD", 0x40, 0, 64, ROCE_BAD_OPCODE},
+	    {"XRC", 0xa4, 0, 64, ROCE_BAD_OPCODE},
+	    {"write without its RETH", ROCE_OP_RC_WRITE_ONLY, 0, 24, ROCE_TOO_SHORT},
+	    {"write without payload", ROCE_OP_RC_WRITE_ONLY, 0, 28, ROCE_OK},
+	    {"atomic one word short", ROCE_OP_RC_CMP_SWAP, 0, 36, ROCE_TOO_SHORT},
+	    {"atomic", ROCE_OP_RC_CMP_SWAP, 0, 40, ROCE_OK},
+	    {"atomic with payload", ROCE_OP_RC_CMP_SWAP, 0, 44, ROCE_BAD_PAYLOAD},
+	    {"pad without payload", ROCE_OP_RC_SEND_ONLY, 0x10, 12, ROCE_BAD_PAD},
+	    {"all but one byte pad", ROCE_OP_RC_SEND_ONLY, 0x30, 16, ROCE_OK},
+	    {"ACK with a pad", ROCE_OP_RC_ACK, 0x30, 16, ROCE_BAD_PAD},
+	    {"ACK with payload", ROCE_OP_RC_ACK, 0, 20, ROCE_BAD_PAYLOAD},
+	    {"CNP", ROCE_OP_CNP, 0, 28, ROCE_OK},
+	    {"CNP without its 16 bytes", ROCE_OP_CNP, 0, 12, ROCE_BAD_PAYLOAD},
 	};
 	uint8_t bth[64] = {0};
 	struct roce_pkt pkt;
@@ -227,8 +227,11 @@ static void encode_refuses(void **state)
  * By all-ones values in 24-bit fields beside zero ones. */
 static void wide_values_are_cut(void **state)
 {
-	struct roce_pkt pkt = {.opcode = ROCE_OP_UD_SEND_ONLY, .dqpn = 0xffffffff, .psn = 0xffffffff,
-			       .pad_bytes = 0xff, .deth.src_qpn = 0xffffffff};
+	struct roce_pkt pkt = {.opcode = ROCE_OP_UD_SEND_ONLY,
+			       .dqpn = 0xffffffff,
+			       .psn = 0xffffffff,
+			       .pad_bytes = 0xff,
+			       .deth.src_qpn = 0xffffffff};
 	uint8_t buf[20];
 
 	(void)state;
@@ -245,11 +248,9 @@ static void wide_values_are_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_opcode_round_trips),
-		cmocka_unit_test(every_verdict),
-		cmocka_unit_test(random_bytes_stay_in_bounds),
-		cmocka_unit_test(encode_refuses),
-		cmocka_unit_test(wide_values_are_cut),
+	    cmocka_unit_test(every_opcode_round_trips),    cmocka_unit_test(every_verdict),
+	    cmocka_unit_test(random_bytes_stay_in_bounds), cmocka_unit_test(encode_refuses),
+	    cmocka_unit_test(wide_values_are_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

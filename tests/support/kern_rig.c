@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kern_rig.c - see kern_rig.h. */
+#include "tests/support/kern_rig.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- the world -------------------------------------------------------------------------------- */
+
+static bool inside(const struct kern_rig *rig, uint64_t va, size_t len)
+{
+	uint64_t start = rig_va(rig->memory);
+
+	return va >= start && va - start <= RIG_MEMORY_BYTES &&
+	       len <= RIG_MEMORY_BYTES - (va - start);
+}
+
+static void *at(uint64_t va)
+{
+	return (void *)(uintptr_t)va;
+}
+
+static bool mem_read(void *ctx, void *dst, uint64_t va, size_t len)
+{
+	if (!inside(ctx, va, len))
+		return false;
+	memcpy(dst, at(va), len);
+	return true;
+}
+
+static bool mem_write(void *ctx, uint64_t va, const void *src, size_t len)
+{
+	if (!inside(ctx, va, len))
+		return false;
+	memcpy(at(va), src, len);
+	return true;
+}
+
+static bool mem_load32(void *ctx, uint64_t va, uint32_t *value)
+{
+	return mem_read(ctx, value, va, sizeof(*value));
+}
+
+static bool mem_store32(void *ctx, uint64_t va, uint32_t value)
+{
+	return mem_write(ctx, va, &value, sizeof(value));
+}
+
+static bool mem_cas64(void *ctx, uint64_t va, uint64_t compare, uint64_t swap, uint64_t *old)
+{
+	if (!mem_read(ctx, old, va, sizeof(*old)))
+		return false;
+	return *old != compare || mem_write(ctx, va, &swap, sizeof(swap));
+}
+
+static bool user_probe(void *ctx, uint64_t va, uint64_t len, bool writable)
+{
+	(void)writable;
+	return inside(ctx, va, len);
+}
+
+static uint8_t *tx_reserve(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
+{
+	struct kern_rig *rig = ctx;
+
+	(void)path;
+	(void)dqpn;
+	if (rig->packet_len != 0)
+		return NULL; /* one at a time: rig_pump delivers it */
+	ASSERT(len <= sizeof(rig->packet));
+	rig->packet_len = len;
+	return rig->packet;
+}
+
+static void tx_commit(void *ctx)
+{
+	(void)ctx;
+}
+
+static void tx_cancel(void *ctx)
+{
+	struct kern_rig *rig = ctx;
+
+	rig->packet_len = 0;
+}
+
+static bool tx_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
+{
+	(void)ctx;
+	(void)path;
+	(void)dqpn;
+	return false;
+}
+
+static int qpn_block(void *ctx, uint32_t *block)
+{
+	struct kern_rig *rig = ctx;
+
+	*block = ++rig->blocks;
+	return 0;
+}
+
+static void event(void *ctx, const struct nic_event *ev)
+{
+	struct kern_rig *rig = ctx;
+
+	kern_nic_event(rig->kern, ev);
+}
+
+static uint64_t random64(void *ctx)
+{
+	(void)ctx;
+	return 4;
+}
+
+static struct rig_channel *channel_at(struct kern_rig *rig, struct kern_channel *channel)
+{
+	struct rig_channel *found = &rig->channels[kern_channel_slot(channel)];
+
+	ASSERT(found->open && found->kern == channel);
+	return found;
+}
+
+static int channel_open(void *ctx, struct kern_channel *channel)
+{
+	struct kern_rig *rig = ctx;
+	uint32_t slot = kern_channel_slot(channel);
+
+	if (rig->channel_error)
+		return rig->channel_error;
+	if (slot >= RIG_CHANNELS)
+		return -EMFILE;
+	ASSERT(!rig->channels[slot].open);
+	rig->channels[slot] = (struct rig_channel){.kern = channel, .open = true};
+	return RIG_FD_FIRST + (int)slot;
+}
+
+static struct kern_channel *channel_of(void *ctx, int fd)
+{
+	struct kern_rig *rig = ctx;
+
+	if (fd < RIG_FD_FIRST || fd >= RIG_FD_FIRST + RIG_CHANNELS)
+		return NULL;
+	return rig->channels[fd - RIG_FD_FIRST].open ? rig->channels[fd - RIG_FD_FIRST].kern : NULL;
+}
+
+static void channel_send(void *ctx, struct kern_channel *channel, const void *record, size_t len)
+{
+	struct rig_channel *to = channel_at(ctx, channel);
+
+	ASSERT(to->count < RIG_RECORDS && len <= 16);
+	memcpy(to->records[to->count], record, len);
+	to->lens[to->count++] = (uint8_t)len;
+}
+
+static uint32_t channel_withdraw(void *ctx, struct kern_channel *channel, uint64_t handle)
+{
+	struct rig_channel *from = channel_at(ctx, channel);
+	unsigned int kept = 0, count = from->count;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (memcmp(from->records[i], &handle, sizeof(handle)) == 0)
+			continue;
+		memmove(from->records[kept], from->records[i], 16);
+		from->lens[kept++] = from->lens[i];
+	}
+	from->count = kept;
+	return count - kept;
+}
+
+static void channel_close(void *ctx, struct kern_channel *channel)
+{
+	channel_at(ctx, channel)->open = false;
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static void *map(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	ASSERT(memory != MAP_FAILED);
+	return memory;
+}
+
+void kern_rig_open(struct kern_rig *rig)
+{
+	static const uint8_t gid[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
+	struct nic_config limits = {
+		.qp_count_max = 4096,
+		.cq_count_max = 64,
+		.mkey_count_max = 64,
+		.pd_count_max = 64,
+		.mtu_max_bytes = 4096,
+		.rd_atomic_max = 16,
+		.message_max_bytes_log2 = 30,
+	};
+
+	memset(rig, 0, sizeof(*rig));
+	rig->memory = map(RIG_MEMORY_BYTES);
+	rig->pages = map(RIG_PAGES * 4096);
+	rig->nic_env = (struct nic_env){
+		.ctx = rig, .mem_read = mem_read, .mem_write = mem_write,
+		.mem_load32 = mem_load32, .mem_store32 = mem_store32, .mem_cas64 = mem_cas64,
+		.tx_reserve = tx_reserve, .tx_commit = tx_commit, .tx_cancel = tx_cancel,
+		.tx_untaken = tx_untaken, .qpn_block = qpn_block, .event = event};
+	rig->kern_env = (struct kern_env){
+		.ctx = rig, .user_read = mem_read, .user_write = mem_write,
+		.user_probe = user_probe, .random = random64, .channel_open = channel_open,
+		.channel_of = channel_of, .channel_send = channel_send,
+		.channel_withdraw = channel_withdraw, .channel_close = channel_close};
+	rig->config = (struct kern_config){
+		.ibdev_name = "soft0", .uverbs_name = "uverbs0", .fw_version = "16.35.2000",
+		.gid_count = 1, .mtu_bytes = 4096, .node_guid = UINT64_C(0x0200005efe7f0001),
+		.netdev = "lo", .message_max_bytes_log2 = 30, .device_pages = rig->pages,
+		.device_page_count = RIG_PAGES, .limits = limits};
+	memcpy(rig->config.gids[0], gid, sizeof(gid));
+	rig->nic_arena = map(nic_arena_bytes(&limits));
+	rig->kern_arena = map(kern_arena_bytes(&rig->config));
+	rig->nic = nic_init(rig->nic_arena, &limits, &rig->nic_env, 1);
+	rig->kern = kern_init(rig->kern_arena, &rig->config, &rig->kern_env, rig->nic);
+	rig->now_ns = 1000000;
+	ASSERT(kern_open(rig->kern, &rig->file) == 0);
+}
+
+void kern_rig_close(struct kern_rig *rig)
+{
+	if (rig->file)
+		kern_close(rig->file, rig->now_ns);
+	nic_check(rig->nic);
+	munmap(rig->nic_arena, nic_arena_bytes(&rig->config.limits));
+	munmap(rig->kern_arena, kern_arena_bytes(&rig->config));
+	munmap(rig->pages, RIG_PAGES * 4096);
+	munmap(rig->memory, RIG_MEMORY_BYTES);
+}
+
+void *rig_alloc(struct kern_rig *rig, size_t size)
+{
+	void *memory = rig->memory + rig->memory_used;
+
+	rig->memory_used += (size + 63) & ~(size_t)63;
+	ASSERT(rig->memory_used <= RIG_MEMORY_BYTES);
+	memset(memory, 0, size);
+	return memory;
+}
+
+uint64_t rig_va(const void *memory)
+{
+	return (uintptr_t)memory;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+void rig_call(struct kern_rig *rig, uint16_t object, uint16_t method)
+{
+	rig->hdr = rig_alloc(rig, uv_hdr_bytes(RIG_ATTRS));
+	rig->attrs = rig->hdr->attrs;
+	rig->hdr->object_id = object;
+	rig->hdr->method_id = method;
+	rig->hdr->driver_id = RDMA_DRIVER_MLX5;
+}
+
+struct ib_uverbs_attr *rig_attr(struct kern_rig *rig, uint16_t id, uint64_t data, uint16_t len)
+{
+	struct ib_uverbs_attr *attr = &rig->attrs[rig->hdr->num_attrs++];
+
+	ASSERT(rig->hdr->num_attrs <= RIG_ATTRS);
+	*attr = (struct ib_uverbs_attr){
+		.attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY, .data = data};
+	return attr;
+}
+
+void rig_in(struct kern_rig *rig, uint16_t id, const void *src, uint16_t len)
+{
+	uint64_t data = 0;
+
+	if (len > UV_INLINE_MAX_BYTES) {
+		void *copy = rig_alloc(rig, len);
+
+		memcpy(copy, src, len);
+		data = rig_va(copy);
+	} else {
+		memcpy(&data, src, len);
+	}
+	rig_attr(rig, id, data, len);
+}
+
+void rig_in64(struct kern_rig *rig, uint16_t id, uint64_t value)
+{
+	rig_in(rig, id, &value, sizeof(value));
+}
+
+void rig_in32(struct kern_rig *rig, uint16_t id, uint32_t value)
+{
+	rig_in(rig, id, &value, sizeof(value));
+}
+
+void *rig_out(struct kern_rig *rig, uint16_t id, uint16_t len)
+{
+	void *buf = rig_alloc(rig, len);
+
+	memset(buf, 0xee, len);
+	rig_attr(rig, id, rig_va(buf), len);
+	return buf;
+}
+
+int rig_run(struct kern_rig *rig)
+{
+	rig->hdr->length = (uint16_t)uv_hdr_bytes(rig->hdr->num_attrs);
+	return kern_ioctl(rig->file, RDMA_VERBS_IOCTL, rig_va(rig->hdr), rig->now_ns);
+}
+
+static const struct ib_uverbs_attr *find(const struct kern_rig *rig, uint16_t id)
+{
+	for (unsigned int i = 0; i < rig->hdr->num_attrs; i++)
+		if (rig->attrs[i].attr_id == id)
+			return &rig->attrs[i];
+	ASSERT(!"no such attribute");
+	return NULL;
+}
+
+uint64_t rig_data(const struct kern_rig *rig, uint16_t id)
+{
+	return find(rig, id)->data;
+}
+
+bool rig_is_valid(const struct kern_rig *rig, uint16_t id)
+{
+	return find(rig, id)->flags & UVERBS_ATTR_F_VALID_OUTPUT;
+}
+
+int rig_write(struct kern_rig *rig, uint32_t cmd, const void *req, uint16_t req_len, void *resp,
+	      uint16_t resp_len, void *uhw_out, uint16_t uhw_len)
+{
+	void *resp_at = NULL, *uhw_at = NULL;
+	int error;
+
+	rig_call(rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	rig_in64(rig, UVERBS_ATTR_WRITE_CMD, cmd);
+	rig_in(rig, UVERBS_ATTR_CORE_IN, req, req_len);
+	if (resp_len != 0)
+		resp_at = rig_out(rig, UVERBS_ATTR_CORE_OUT, resp_len);
+	if (uhw_len != 0)
+		uhw_at = rig_out(rig, UVERBS_ATTR_UHW_OUT, uhw_len);
+	error = rig_run(rig);
+	if (!error && resp)
+		memcpy(resp, resp_at, resp_len);
+	if (!error && uhw_out)
+		memcpy(uhw_out, uhw_at, uhw_len);
+	return error;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------ */
+
+int rig_context(struct kern_rig *rig)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16,
+		.num_low_latency_bfregs = 4,
+		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
+		.max_cqe_version = 1,
+		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+	};
+
+	rig_call(rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
+	rig_out(rig, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, 4);
+	rig_out(rig, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, 8);
+	rig_in(rig, UVERBS_ATTR_UHW_IN, &req, sizeof(req));
+	rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(struct mlx5_ib_alloc_ucontext_resp));
+	return rig_run(rig);
+}
+
+int rig_pd(struct kern_rig *rig, uint32_t *handle)
+{
+	struct ib_uverbs_alloc_pd req = {.response = 0};
+	struct ib_uverbs_alloc_pd_resp resp;
+	struct mlx5_ib_alloc_pd_resp uhw;
+	int error = rig_write(rig, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp,
+			      sizeof(resp), &uhw, sizeof(uhw));
+
+	if (!error)
+		*handle = resp.pd_handle;
+	return error;
+}
+
+int rig_mr(struct kern_rig *rig, uint32_t pd, void *memory, uint64_t len, uint32_t access,
+	   struct ib_uverbs_reg_mr_resp *resp)
+{
+	struct ib_uverbs_reg_mr req = {
+		.start = rig_va(memory),
+		.length = len,
+		.hca_va = rig_va(memory),
+		.pd_handle = pd,
+		.access_flags = access,
+	};
+
+	return rig_write(rig, IB_USER_VERBS_CMD_REG_MR, &req, sizeof(req), resp, sizeof(*resp),
+			 NULL, 0);
+}
+
+int rig_uar(struct kern_rig *rig, uint32_t *handle, uint32_t *page)
+{
+	uint32_t *page_id;
+	int error;
+
+	rig_call(rig, MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC);
+	rig_attr(rig, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, 0, 0);
+	rig_in64(rig, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC);
+	rig_out(rig, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, 8);
+	rig_out(rig, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, 4);
+	page_id = rig_out(rig, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, 4);
+	error = rig_run(rig);
+	if (!error) {
+		*handle = (uint32_t)rig_data(rig, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+		*page = *page_id;
+	}
+	return error;
+}
+
+int rig_comp_channel(struct kern_rig *rig, int *fd)
+{
+	struct ib_uverbs_create_comp_channel req = {.response = 0};
+	struct ib_uverbs_create_comp_channel_resp resp;
+	int error = rig_write(rig, IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, &req, sizeof(req), &resp,
+			      sizeof(resp), NULL, 0);
+
+	if (!error)
+		*fd = (int)resp.fd;
+	return error;
+}
+
+int rig_async(struct kern_rig *rig, int *fd)
+{
+	int error;
+
+	rig_call(rig, UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
+	rig_attr(rig, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0, 0);
+	error = rig_run(rig);
+	if (!error)
+		*fd = (int)rig_data(rig, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);
+	return error;
+}
+
+int rig_cq(struct kern_rig *rig, struct rig_cq *cq)
+{
+	struct mlx5_ib_create_cq driver = {
+		.cqe_size = 64,
+		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+		.uar_page_index = (uint16_t)cq->uar_page,
+	};
+	uint32_t *cqe, *number;
+	int error;
+
+	if (!cq->ring)
+		cq->ring = rig_alloc(rig, 64 * 1024);
+	if (!cq->record)
+		cq->record = rig_alloc(rig, 8);
+	for (unsigned int i = 0; i < 1024; i++)
+		cq->ring[64 * i + 63] = 0xf0;
+	driver.buf_addr = rig_va(cq->ring);
+	driver.db_addr = rig_va(cq->record);
+	rig_call(rig, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+	rig_attr(rig, UVERBS_ATTR_CREATE_CQ_HANDLE, 0, 0);
+	rig_in64(rig, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, cq->user_handle);
+	rig_in32(rig, UVERBS_ATTR_CREATE_CQ_CQE, cq->cqe);
+	rig_in32(rig, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, 0);
+	rig_in32(rig, UVERBS_ATTR_CREATE_CQ_FLAGS, 0);
+	if (cq->comp_fd >= 0)
+		rig_attr(rig, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, (uint64_t)cq->comp_fd, 0);
+	cqe = rig_out(rig, UVERBS_ATTR_CREATE_CQ_RESP_CQE, 4);
+	rig_in(rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	number = rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(struct mlx5_ib_create_cq_resp));
+	error = rig_run(rig);
+	if (!error) {
+		cq->handle = (uint32_t)rig_data(rig, UVERBS_ATTR_CREATE_CQ_HANDLE);
+		cq->cqe = *cqe;
+		cq->number = *number;
+	}
+	return error;
+}
+
+int rig_destroy_cq(struct kern_rig *rig, uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp)
+{
+	void *out;
+	int error;
+
+	rig_call(rig, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY);
+	rig_attr(rig, UVERBS_ATTR_DESTROY_CQ_HANDLE, handle, 0);
+	out = rig_out(rig, UVERBS_ATTR_DESTROY_CQ_RESP, sizeof(*resp));
+	error = rig_run(rig);
+	if (!error && resp)
+		memcpy(resp, out, sizeof(*resp));
+	return error;
+}
+
+int rig_qp(struct kern_rig *rig, struct rig_qp *qp)
+{
+	struct ib_uverbs_qp_cap cap = {.max_send_wr = qp->sq_count,
+				       .max_recv_wr = qp->rq_count,
+				       .max_send_sge = 1,
+				       .max_recv_sge = 1,
+				       .max_inline_data = 28};
+	struct mlx5_ib_create_qp driver = {
+		.sq_wqe_count = qp->sq_count,
+		.rq_wqe_count = qp->rq_count,
+		.rq_wqe_shift = 4,
+		.flags = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX,
+		.uidx = 77,
+		.bfreg_index = qp->uar_page,
+	};
+	uint32_t *number;
+	int error;
+
+	if (!qp->ring)
+		qp->ring = rig_alloc(rig, 16 * qp->rq_count + 64 * qp->sq_count + 64);
+	if (!qp->record)
+		qp->record = rig_alloc(rig, 8);
+	driver.buf_addr = rig_va(qp->ring);
+	driver.db_addr = rig_va(qp->record);
+	rig_call(rig, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
+	rig_attr(rig, UVERBS_ATTR_CREATE_QP_HANDLE, 0, 0);
+	rig_attr(rig, UVERBS_ATTR_CREATE_QP_PD_HANDLE, qp->pd, 0);
+	rig_attr(rig, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, qp->send_cq, 0);
+	rig_attr(rig, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, qp->recv_cq, 0);
+	rig_in64(rig, UVERBS_ATTR_CREATE_QP_USER_HANDLE, qp->user_handle);
+	rig_in(rig, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap));
+	rig_in64(rig, UVERBS_ATTR_CREATE_QP_TYPE, qp->type ? qp->type : IB_UVERBS_QPT_RC);
+	rig_in32(rig, UVERBS_ATTR_CREATE_QP_FLAGS, 0);
+	rig_out(rig, UVERBS_ATTR_CREATE_QP_RESP_CAP, sizeof(cap));
+	number = rig_out(rig, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4);
+	rig_in(rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(struct mlx5_ib_create_qp_resp));
+	error = rig_run(rig);
+	if (!error) {
+		qp->handle = (uint32_t)rig_data(rig, UVERBS_ATTR_CREATE_QP_HANDLE);
+		qp->number = *number;
+	}
+	return error;
+}
+
+int rig_destroy_qp(struct kern_rig *rig, uint32_t handle, uint32_t *events)
+{
+	struct ib_uverbs_destroy_qp_resp *out;
+	int error;
+
+	rig_call(rig, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
+	rig_attr(rig, UVERBS_ATTR_DESTROY_QP_HANDLE, handle, 0);
+	out = rig_out(rig, UVERBS_ATTR_DESTROY_QP_RESP, sizeof(*out));
+	error = rig_run(rig);
+	if (!error && events)
+		*events = out->events_reported;
+	return error;
+}
+
+int rig_modify(struct kern_rig *rig, struct ib_uverbs_modify_qp *req)
+{
+	return rig_write(rig, IB_USER_VERBS_CMD_MODIFY_QP, req, sizeof(*req), NULL, 0, NULL, 0);
+}
+
+int rig_connect(struct kern_rig *rig, const struct rig_qp *qp, uint32_t dest_qpn)
+{
+	struct ib_uverbs_modify_qp init = {
+		.qp_handle = qp->handle,
+		.attr_mask = 0x39,
+		.qp_state = UV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+				   IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC,
+	};
+	struct ib_uverbs_modify_qp rtr = {
+		.qp_handle = qp->handle,
+		.attr_mask = 0x129181,
+		.qp_state = UV_QPS_RTR,
+		.path_mtu = UV_MTU_1024,
+		.dest_qp_num = dest_qpn,
+		.rq_psn = 0x123456,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.dest = {.is_global = 1, .port_num = 1, .hop_limit = 1, .traffic_class = 0x6b},
+	};
+	struct ib_uverbs_modify_qp rts = {
+		.qp_handle = qp->handle,
+		.attr_mask = 0x12e01,
+		.qp_state = UV_QPS_RTS,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.sq_psn = 0x123456,
+		.max_rd_atomic = 1,
+	};
+	int error = rig_modify(rig, &init);
+
+	memcpy(rtr.dest.dgid, rig->config.gids[0], 16);
+	if (!error)
+		error = rig_modify(rig, &rtr);
+	return error ? error : rig_modify(rig, &rts);
+}
+
+int rig_query(struct kern_rig *rig, uint32_t handle, struct ib_uverbs_query_qp_resp *resp)
+{
+	struct ib_uverbs_query_qp req = {.qp_handle = handle};
+
+	return rig_write(rig, IB_USER_VERBS_CMD_QUERY_QP, &req, sizeof(req), resp, sizeof(*resp),
+			 NULL, 0);
+}
+
+int rig_destroy(struct kern_rig *rig, uint16_t object, uint16_t method, uint16_t id, uint32_t handle)
+{
+	rig_call(rig, object, method);
+	rig_attr(rig, id, handle, 0);
+	return rig_run(rig);
+}
+
+/* ---- traffic ---------------------------------------------------------------------------------- */
+
+static void deliver(struct kern_rig *rig)
+{
+	uint8_t copy[sizeof(rig->packet)];
+	struct nic_rx rx = {.bth = copy, .len_bytes = rig->packet_len};
+
+	memcpy(copy, rig->packet, rig->packet_len);
+	rig->packet_len = 0;
+	nic_rx(rig->nic, &rx, rig->now_ns);
+}
+
+void rig_pump(struct kern_rig *rig)
+{
+	const struct nic_budget budget = {.packets = 64, .bytes = 1 << 18};
+	enum nic_more more;
+
+	kern_notice(rig->kern, rig->now_ns);
+	do {
+		more = nic_run(rig->nic, &budget, rig->now_ns);
+		if (rig->packet_len == 0)
+			continue;
+		deliver(rig);
+		more = NIC_BUSY;
+	} while (more != NIC_IDLE);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check.c - nic_check(): the core's own invariants, for tests to assert after every step. What an
+ * application or a peer wrote is never an invariant.
+ */
+#include "nic/nic_priv.h"
+
+static void check_requester(const struct nic *nic, const struct nic_qp *qp)
+{
+	uint32_t in_flight = (qp->psn_high - qp->psn_una) & PSN_MASK;
+	uint32_t started = (qp->psn_next - qp->psn_una) & PSN_MASK;
+	uint32_t again = (qp->psn_send - qp->psn_una) & PSN_MASK;
+	uint32_t psn = qp->psn_una;
+	uint32_t reads = 0;
+
+	ASSERT(qp->op_head - qp->op_tail <= NIC_OPS);
+	ASSERT(qp->op_cur - qp->op_tail <= qp->op_head - qp->op_tail);
+	ASSERT(started <= NIC_PSN_WINDOW);
+	ASSERT(in_flight <= started);
+	ASSERT(again <= in_flight);
+	ASSERT((uint16_t)(qp->sq_pi - qp->sq_next) <= qp->sq_count);
+	for (uint32_t n = qp->op_tail; n != qp->op_head; n++) {
+		const struct nic_op *op = nic_op_at(nic, qp, n);
+
+		/* Operations follow one another without a gap; only the first may be part done. */
+		if (n == qp->op_tail)
+			ASSERT(((psn - op->psn) & PSN_MASK) <= op->psn_count);
+		else
+			ASSERT(op->psn == psn);
+		psn = psn_add(op->psn, (int32_t)op->psn_count);
+		reads += nic_op_reads(op) && op->psn_count != 0;
+	}
+	ASSERT(psn == qp->psn_next);
+	ASSERT(reads == qp->rd_used);
+	ASSERT(reads <= NIC_RES);
+}
+
+static void check_responder(const struct nic_qp *qp)
+{
+	ASSERT((uint16_t)(qp->rq_pi - qp->rq_ci) <= qp->rq_count);
+	ASSERT(qp->epsn <= PSN_MASK && qp->msn <= ROCE_MSN_MASK);
+	for (uint32_t slot = 0; slot < NIC_RES; slot++) {
+		const struct nic_res *res = &qp->res[slot];
+
+		if (!(qp->res_due >> slot & 1))
+			continue;
+		ASSERT(slot < qp->res_head);
+		ASSERT(res->run_start <= res->run_next && res->run_next < res->run_end);
+		ASSERT(res->run_end <= res->psn_count);
+	}
+}
+
+static void check_qp(const struct nic *nic, const struct nic_qp *qp)
+{
+	bool output = qp->res_due || qp->nak_due || qp->ack_due;
+
+	ASSERT(nic_qp_find(nic, qp->number) == qp);
+	ASSERT(qp->state < NIC_QP_STATE_COUNT && qp->state != NIC_QP_SQE);
+	ASSERT(nic->qp_watch[qp->watch].index == qp->index);
+	ASSERT(!qp->rnr_waiting || qp->deadline_ns != NIC_TIME_NEVER);
+	ASSERT(qp->deadline_ns == NIC_TIME_NEVER || qp->heap_pos != NIC_HEAP_NONE);
+	ASSERT(qp->heap_ns <= qp->deadline_ns);
+	if (qp->state != NIC_QP_ERR) {
+		check_requester(nic, qp);
+		check_responder(qp);
+		ASSERT(!qp->last_words);
+		/* Work never sits without a turn. */
+		ASSERT(qp->is_ready || (!output && !nic_req_has_work(qp)));
+	} else {
+		ASSERT(qp->last_words || !output);
+		ASSERT(qp->deadline_ns == NIC_TIME_NEVER);
+	}
+}
+
+static void check_ready(const struct nic *nic)
+{
+	uint32_t index = nic->ready_head;
+
+	for (uint32_t i = 0; i < nic->ready_count; i++) {
+		ASSERT(nic->qps[index].is_ready);
+		ASSERT(i + 1 < nic->ready_count || index == nic->ready_tail);
+		index = nic->qps[index].ready_next;
+	}
+}
+
+static void check_heap(const struct nic *nic)
+{
+	for (uint32_t pos = 0; pos < nic->heap_count; pos++) {
+		const struct nic_qp *qp = &nic->qps[nic->heap[pos]];
+
+		ASSERT(qp->heap_pos == pos && qp->live);
+		ASSERT(qp->heap_ns != NIC_TIME_NEVER);
+		ASSERT(pos == 0 || nic->qps[nic->heap[(pos - 1) / 2]].heap_ns <= qp->heap_ns);
+	}
+}
+
+/* Every use of a completion queue or domain is counted, and nothing else is. */
+static void check_users(const struct nic *nic)
+{
+	uint64_t users = 0;
+	uint64_t expected = 0;
+
+	for (uint32_t i = 0; i < nic->cq_watch_count; i++) {
+		const struct nic_cq *cq = &nic->cqs[nic->cq_watch[i].cqn];
+
+		ASSERT(cq->live && cq->watch == i);
+		users += cq->users;
+	}
+	ASSERT(users == 2ull * nic->qp_watch_count);
+	users = nic->qp_watch_count;
+	for (uint32_t i = NIC_MKEY_FIRST; i < nic->mkey_slots.fresh; i++)
+		users += nic->mkeys[i].live;
+	for (uint32_t i = 1; i < nic->pd_slots.fresh; i++)
+		expected += nic->pds[i].live ? nic->pds[i].users : 0;
+	ASSERT(users == expected);
+}
+
+void nic_check(const struct nic *nic)
+{
+	for (uint32_t i = 0; i < nic->qp_watch_count; i++)
+		check_qp(nic, &nic->qps[nic->qp_watch[i].index]);
+	check_ready(nic);
+	check_heap(nic);
+	check_users(nic);
+}

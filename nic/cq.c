@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cq.c - completion queues: entries written, owner bit last; overrun; arm and notify.
+ *
+ * The application's consumer index is read only when the ring looks full. Its arm word is read only in
+ * nic_cq_look: an entry that is written between the application's last poll and that look is found then,
+ * because the arm word carries the consumer index it was made with. So no event is lost, whichever of
+ * poll, write, arm and look comes first [uverbs 6].
+ */
+#include "nic/nic_priv.h"
+
+#include <errno.h>
+
+enum {
+	CQE_TAIL_OFF = 60, /* the last word: wqe_counter, signature, op_own */
+	CQE_COUNT_LOG2_MAX = 22,
+};
+
+struct nic_cq *nic_cq_find(const struct nic *nic, uint32_t cqn)
+{
+	if (cqn > nic->config.cq_count_max || !nic->cqs[cqn].live)
+		return NULL;
+	return &nic->cqs[cqn];
+}
+
+/* ---- create, destroy -------------------------------------------------------------------------------- */
+
+static bool cq_attr_ok(const struct nic_cq_attr *attr)
+{
+	return attr->cqe_count_log2 <= CQE_COUNT_LOG2_MAX &&
+	       (attr->cqe_size_bytes == 64 || attr->cqe_size_bytes == 128) &&
+	       attr->buf_va % CQE_BYTES == 0 && attr->db_va % DB_RECORD_BYTES == 0;
+}
+
+int nic_cq_create(struct nic *nic, const struct nic_cq_attr *attr, uint32_t *cqn)
+{
+	uint32_t arm_va_off = DB_CQ_ARM * sizeof(uint32_t);
+	uint32_t index;
+
+	if (!cq_attr_ok(attr))
+		return -EINVAL;
+	/* The first legal arm word is 0, which fresh memory holds too: so it must not be 0 before. */
+	if (!nic_mem_store32(nic, attr->db_va + arm_va_off, UINT32_MAX))
+		return -EFAULT;
+	if (!nic_slot_take(&nic->cq_slots, 0, &index))
+		return -ENOMEM;
+	nic->cqs[index] = (struct nic_cq){
+		.buf_va = attr->buf_va,
+		.db_va = attr->db_va,
+		.count_log2 = (uint8_t)attr->cqe_count_log2,
+		.size_log2 = attr->cqe_size_bytes == 64 ? 6 : 7,
+		.overrun_ignored = attr->overrun_ignored,
+		.cookie = attr->cookie,
+		.live = true,
+		.watch = nic->cq_watch_count,
+	};
+	nic->cq_watch[nic->cq_watch_count++] = (struct nic_cq_watch){
+		.db_va = attr->db_va + arm_va_off,
+		.seen = UINT32_MAX,
+		.cqn = index,
+	};
+	*cqn = index;
+	return 0;
+}
+
+int nic_cq_destroy(struct nic *nic, uint32_t cqn)
+{
+	struct nic_cq *cq = nic_cq_find(nic, cqn);
+	struct nic_cq_watch *last;
+
+	if (!cq)
+		return -EINVAL;
+	if (cq->users != 0)
+		return -EBUSY;
+	last = &nic->cq_watch[--nic->cq_watch_count];
+	nic->cq_watch[cq->watch] = *last;
+	nic->cqs[last->cqn].watch = cq->watch;
+	cq->live = false;
+	nic_slot_give(&nic->cq_slots, cqn);
+	return 0;
+}
+
+/* ---- arm and notify ---------------------------------------------------------------------------------- */
+
+static void event(struct nic *nic, uint32_t cqn, enum nic_event_kind kind)
+{
+	struct nic_event ev = {.kind = kind, .number = cqn, .cookie = nic->cqs[cqn].cookie};
+
+	nic->env->event(nic->env->ctx, &ev);
+}
+
+static void fire(struct nic *nic, uint32_t cqn)
+{
+	nic->cqs[cqn].armed = false;
+	event(nic, cqn, NIC_EVENT_CQ_COMPLETION);
+}
+
+void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch)
+{
+	struct nic_cq *cq = &nic->cqs[watch->cqn];
+	uint32_t word;
+	uint32_t upto;
+
+	if (!nic_mem_load_be32(nic, watch->db_va, &word) || word == watch->seen)
+		return;
+	watch->seen = word;
+	cq->armed_solicited = word & DB_CQ_CMD_SOLICITED;
+	upto = cq->armed_solicited ? cq->solicited_pi : cq->pi;
+	cq->armed = true;
+	/* 24-bit counts, like PSNs: what the application has not polled yet is news. */
+	if (psn_diff(upto, word & DB_CQ_INDEX_MASK) > 0)
+		fire(nic, watch->cqn);
+}
+
+void nic_cq_scan(struct nic *nic, uint64_t now_ns)
+{
+	nic->now_ns = now_ns;
+	for (uint32_t i = 0; i < nic->cq_watch_count; i++)
+		nic_cq_look(nic, &nic->cq_watch[i]);
+}
+
+void nic_cq_arm(struct nic *nic, uint32_t cqn, uint64_t now_ns)
+{
+	const struct nic_cq *cq = nic_cq_find(nic, cqn);
+
+	nic->now_ns = now_ns;
+	if (cq)
+		nic_cq_look(nic, &nic->cq_watch[cq->watch]);
+}
+
+/* ---- entries ------------------------------------------------------------------------------------------- */
+
+/* The queue is of no use any more, and so are the queue pairs that complete to it [IBTA1 11.6.3.2]. */
+static void fail(struct nic *nic, uint32_t cqn)
+{
+	nic->cqs[cqn].failed = true;
+	event(nic, cqn, NIC_EVENT_CQ_ERROR);
+	nic_qp_error_of_cq(nic, cqn);
+}
+
+static bool has_room(struct nic *nic, struct nic_cq *cq)
+{
+	uint32_t count = 1u << cq->count_log2;
+
+	if (cq->overrun_ignored || ((cq->pi - cq->ci) & DB_CQ_INDEX_MASK) < count)
+		return true;
+	if (!nic_mem_load_be32(nic, cq->db_va + DB_CQ_CONSUMER * sizeof(uint32_t), &cq->ci))
+		return false;
+	return ((cq->pi - cq->ci) & DB_CQ_INDEX_MASK) < count;
+}
+
+/* Writes the 64 bytes of an entry, its last word last and with release order. */
+static bool store(struct nic *nic, struct nic_cq *cq, const struct cqe64 *cqe)
+{
+	uint64_t va = cq->buf_va + ((uint64_t)ring_index(cq->pi, cq->count_log2) << cq->size_log2) +
+		      (1u << cq->size_log2) - CQE_BYTES;
+	uint32_t tail;
+
+	memcpy(&tail, (const uint8_t *)cqe + CQE_TAIL_OFF, sizeof(tail));
+	return nic_mem_write(nic, va, cqe, CQE_TAIL_OFF) &&
+	       nic_mem_store32(nic, va + CQE_TAIL_OFF, tail);
+}
+
+static void push(struct nic *nic, uint32_t cqn, const struct cqe64 *cqe, bool solicited)
+{
+	struct nic_cq *cq = &nic->cqs[cqn];
+
+	if (cq->failed)
+		return;
+	if (!has_room(nic, cq)) {
+		nic->counters.cq_overrun++;
+		fail(nic, cqn);
+		return;
+	}
+	if (!store(nic, cq, cqe)) {
+		fail(nic, cqn);
+		return;
+	}
+	cq->pi++;
+	if (solicited)
+		cq->solicited_pi = cq->pi;
+	if (cq->armed && (solicited || !cq->armed_solicited))
+		fire(nic, cqn);
+}
+
+static bool owner(const struct nic *nic, uint32_t cqn)
+{
+	return ring_lap(nic->cqs[cqn].pi, nic->cqs[cqn].count_log2);
+}
+
+void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, const struct nic_done *done)
+{
+	struct cqe64 cqe = {
+		.flags_rqpn = be32_from(qp->params.dest_qpn),
+		.srqn_uidx = be32_from(qp->user_index),
+		.imm_inval_pkey = be32_from(done->imm),
+		.byte_cnt = be32_from(done->byte_cnt),
+		.timestamp = be64_from(nic->now_ns),
+		.sop_drop_qpn = be32_from((uint32_t)done->send_opcode << 24 | qp->number),
+		.wqe_counter = be16_from(done->wqe_counter),
+		.op_own = cqe_op_own(done->opcode, false, owner(nic, cqn)),
+	};
+
+	push(nic, cqn, &cqe, done->solicited);
+}
+
+void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum cqe_opcode opcode,
+		  uint8_t send_opcode, uint16_t wqe_counter, struct nic_fault fault)
+{
+	union {
+		struct cqe_err64 err;
+		struct cqe64 cqe;
+	} entry = {.err = {
+			   .srqn_uidx = be32_from(qp->user_index),
+			   .vendor_syndrome = fault.vendor,
+			   .syndrome = fault.syndrome,
+			   .sop_drop_qpn = be32_from((uint32_t)send_opcode << 24 | qp->number),
+			   .wqe_counter = be16_from(wqe_counter),
+			   .op_own = cqe_op_own(opcode, false, owner(nic, cqn)),
+		   }};
+	bool flushed = fault.syndrome == CQE_SYND_WR_FLUSH;
+
+	ASSERT(fault.syndrome != 0);
+	if (opcode == CQE_REQ_ERR)
+		nic->counters.req_cqe_error += !flushed;
+	else
+		nic->counters.resp_cqe_error += !flushed;
+	if (flushed && opcode == CQE_REQ_ERR)
+		nic->counters.req_cqe_flush++;
+	else if (flushed)
+		nic->counters.resp_cqe_flush++;
+	push(nic, cqn, &entry.cqe, true);
+}

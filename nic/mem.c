@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mem.c - keys and bounds, and the only calls of the environment's guarded copies.
+ *
+ * A key is looked up each time bytes move: nothing remembers a translation, so nothing has to be told
+ * when a region goes away.
+ */
+#include "nic/nic_priv.h"
+
+enum { ATOMIC_TRIES = 1000 }; /* an application that keeps changing the value wins in the end */
+
+enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, uint64_t va,
+			   uint64_t len_bytes, uint32_t access, uint64_t *host_va)
+{
+	uint32_t index = key >> 8;
+	const struct nic_mkey *mkey;
+
+	if (index >= nic->mkey_slots.fresh)
+		return NIC_MEM_KEY;
+	mkey = &nic->mkeys[index];
+	if (!mkey->live || mkey->tag != (key & 0xff) || mkey->pdn != pdn)
+		return NIC_MEM_KEY;
+	/* Written so that no sum can overflow. */
+	if (va < mkey->va || len_bytes > mkey->len_bytes ||
+	    va - mkey->va > mkey->len_bytes - len_bytes)
+		return NIC_MEM_RANGE;
+	if (access & ~(uint32_t)mkey->access)
+		return NIC_MEM_RIGHTS;
+	*host_va = mkey->host_va + (va - mkey->va);
+	return NIC_MEM_OK;
+}
+
+enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struct nic_wqe *wqe)
+{
+	for (uint32_t i = 0; i < wqe->piece_count; i++) {
+		const struct nic_piece *piece = &wqe->pieces[i];
+		enum nic_mem verdict;
+		uint64_t host_va;
+
+		if (wqe->inline_mask >> i & 1)
+			continue;
+		verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va, piece->len_bytes, 0,
+					&host_va);
+		if (verdict != NIC_MEM_OK)
+			return verdict;
+	}
+	return NIC_MEM_OK;
+}
+
+/* Puts wqe's cursor at byte off of the message. In order, as packets mostly are, it is there. */
+static void seek(struct nic_wqe *wqe, uint64_t off)
+{
+	uint64_t at = 0;
+	uint32_t i = 0;
+
+	if (wqe->at_off == off)
+		return;
+	while (i < wqe->piece_count && off - at >= wqe->pieces[i].len_bytes)
+		at += wqe->pieces[i++].len_bytes;
+	wqe->at_piece = i;
+	wqe->at_piece_off = (uint32_t)(off - at);
+	wqe->at_off = off;
+}
+
+/* The next stretch of at most n bytes inside one piece; 0: the list has ended. */
+static uint32_t stretch(struct nic_wqe *wqe, uint32_t n, const struct nic_piece **piece,
+			uint32_t *piece_off)
+{
+	while (wqe->at_piece < wqe->piece_count) {
+		const struct nic_piece *p = &wqe->pieces[wqe->at_piece];
+		uint32_t left = p->len_bytes - wqe->at_piece_off;
+
+		if (left == 0) {
+			wqe->at_piece++;
+			wqe->at_piece_off = 0;
+			continue;
+		}
+		*piece = p;
+		*piece_off = wqe->at_piece_off;
+		return n < left ? n : left;
+	}
+	return 0;
+}
+
+static void advance(struct nic_wqe *wqe, uint32_t n)
+{
+	wqe->at_piece_off += n;
+	wqe->at_off += n;
+}
+
+enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, uint64_t off,
+			    uint8_t *dst, uint32_t n)
+{
+	seek(wqe, off);
+	while (n != 0) {
+		const struct nic_piece *piece;
+		enum nic_mem verdict;
+		uint32_t piece_off;
+		uint32_t part = stretch(wqe, n, &piece, &piece_off);
+		uint64_t host_va;
+
+		if (part == 0)
+			return NIC_MEM_SHORT;
+		if (wqe->inline_mask >> wqe->at_piece & 1) {
+			memcpy(dst, wqe->raw + piece->va + piece_off, part);
+		} else {
+			verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part, 0,
+						&host_va);
+			if (verdict != NIC_MEM_OK)
+				return verdict;
+			if (!nic_mem_read(nic, dst, host_va, part))
+				return NIC_MEM_FAULT;
+		}
+		advance(wqe, part);
+		dst += part;
+		n -= part;
+	}
+	return NIC_MEM_OK;
+}
+
+enum nic_mem nic_mem_scatter(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, uint64_t off,
+			     const uint8_t *src, uint32_t n)
+{
+	seek(wqe, off);
+	while (n != 0) {
+		const struct nic_piece *piece;
+		enum nic_mem verdict;
+		uint32_t piece_off;
+		uint32_t part = stretch(wqe, n, &piece, &piece_off);
+		uint64_t host_va;
+
+		if (part == 0)
+			return NIC_MEM_SHORT;
+		verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part,
+					NIC_ACCESS_LOCAL_WRITE_F, &host_va);
+		if (verdict != NIC_MEM_OK)
+			return verdict;
+		if (!nic_mem_write(nic, host_va, src, part))
+			return NIC_MEM_FAULT;
+		advance(wqe, part);
+		src += part;
+		n -= part;
+	}
+	return NIC_MEM_OK;
+}
+
+bool nic_mem_read(struct nic *nic, void *dst, uint64_t va, size_t len_bytes)
+{
+	if (nic->env->mem_read(nic->env->ctx, dst, va, len_bytes))
+		return true;
+	nic->counters.mem_fault++;
+	return false;
+}
+
+bool nic_mem_write(struct nic *nic, uint64_t va, const void *src, size_t len_bytes)
+{
+	if (nic->env->mem_write(nic->env->ctx, va, src, len_bytes))
+		return true;
+	nic->counters.mem_fault++;
+	return false;
+}
+
+bool nic_mem_load_be32(struct nic *nic, uint64_t va, uint32_t *value)
+{
+	struct be32 word;
+
+	if (nic->env->mem_load32(nic->env->ctx, va, &word.raw)) {
+		*value = be32_to(word);
+		return true;
+	}
+	nic->counters.db_fault++;
+	return false;
+}
+
+bool nic_mem_store32(struct nic *nic, uint64_t va, uint32_t value)
+{
+	if (nic->env->mem_store32(nic->env->ctx, va, value))
+		return true;
+	nic->counters.mem_fault++;
+	return false;
+}
+
+bool nic_mem_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare, uint64_t swap_add,
+		    uint64_t *old)
+{
+	const struct nic_env *env = nic->env;
+	uint64_t guess = 0;
+
+	if (!is_add) {
+		if (env->mem_cas64(env->ctx, va, compare, swap_add, old))
+			return true;
+		nic->counters.mem_fault++;
+		return false;
+	}
+	/* The first guess is only that; each failed exchange tells the value it met. */
+	if (!nic_mem_read(nic, &guess, va, sizeof(guess)))
+		return false;
+	for (int i = 0; i < ATOMIC_TRIES; i++) {
+		if (!env->mem_cas64(env->ctx, va, guess, guess + swap_add, old)) {
+			nic->counters.mem_fault++;
+			return false;
+		}
+		if (*old == guess)
+			return true;
+		guess = *old;
+	}
+	return false;
+}
+
+struct nic_fault nic_mem_fault(enum nic_mem verdict)
+{
+	switch (verdict) {
+	case NIC_MEM_OK:
+		break;
+	case NIC_MEM_KEY:
+		return (struct nic_fault){CQE_SYND_LOCAL_PROT, CQE_VENDOR_LKEY_BAD};
+	case NIC_MEM_RANGE:
+		return (struct nic_fault){CQE_SYND_LOCAL_PROT, CQE_VENDOR_LKEY_RANGE};
+	case NIC_MEM_RIGHTS:
+		return (struct nic_fault){CQE_SYND_LOCAL_PROT, CQE_VENDOR_LOCAL_WRITE_DENIED};
+	case NIC_MEM_SHORT:
+		return (struct nic_fault){CQE_SYND_LOCAL_LENGTH, CQE_VENDOR_NONE};
+	case NIC_MEM_FAULT:
+		/* No card has this one: its pages are pinned. */
+		return (struct nic_fault){CQE_SYND_LOCAL_PROT, CQE_VENDOR_NONE};
+	}
+	UNREACHABLE();
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nic_priv.h - what the files of the core share: its objects, and each file's entry points.
+ *
+ * An entry of a send ring lives through three files. req.c copies it (wqe.c), gives it packet
+ * sequence numbers and a record in the queue pair's ring of operations, and sends its packets.
+ * comp.c takes what comes back, moves psn_una on, and completes the oldest operations. A record holds
+ * only what cannot be read again: a retransmission copies the entry from the ring once more and checks
+ * that it is still the same.
+ *
+ *   operations   op_tail ........... op_cur ........ op_head       free-running counts
+ *   PSNs         psn_una ........... psn_send ...... psn_next      psn_high: highest ever sent + 1
+ *                oldest not          next packet     first PSN of
+ *                acknowledged        to send         the next operation
+ *
+ * The responder's output has an order too, that of the requests: responses of READs and atomics that
+ * are due (res_due), then one NAK or ACK.
+ */
+#ifndef NIC_NIC_PRIV_H
+#define NIC_NIC_PRIV_H
+
+#include "abi/mlx5_cqe.h"
+#include "abi/mlx5_db.h"
+#include "abi/mlx5_wqe.h"
+#include "abi/roce_opcode.h"
+#include "base/assert.h"
+#include "base/be.h"
+#include "base/prng.h"
+#include "base/ring.h"
+#include "nic/nic.h"
+
+#define NIC_TIME_NEVER UINT64_MAX
+
+enum {
+	NIC_OPS_LOG2 = 7,
+	NIC_OPS = 1 << NIC_OPS_LOG2, /* operations of a queue pair that are sent and not complete */
+	NIC_RES = 16,		     /* responses a responder remembers, to repeat them */
+	NIC_PSN_WINDOW = 1 << 23,    /* PSNs between the oldest not acknowledged and the newest
+					[IBTA1 9.7.2] */
+	NIC_ACK_EVERY = 16,	     /* in a long message, every packet whose PSN ends so asks for an
+					acknowledgement; a power of two */
+	NIC_VISIT_PACKETS = 16,	     /* a queue pair's turn: packets as responder, and as requester */
+	NIC_VISIT_FLUSHES = 64,	     /* likewise, completions of a queue pair in error */
+	NIC_BLOCK_LOG2 = 12,
+	NIC_BLOCK = 1 << NIC_BLOCK_LOG2,
+	NIC_BLOCKS_MAX = 16,
+	NIC_PIECES_MAX = WQE_DS_MAX,
+	NIC_WQE_BYTES_MAX = (WQE_DS_MAX + 1) * WQE_UNIT_BYTES,
+	NIC_QPS_SPARE = 64,	     /* numbers rest in the free list while there are fresh ones */
+	NIC_MKEY_FIRST = 2,	     /* so that no key is 0 or WQE_LKEY_INVALID, whatever its tag */
+};
+
+/* ---- tables (obj.c) ----------------------------------------------------------------------------- */
+
+struct nic_pd;
+struct nic_cq;
+
+/* Indices of a fixed table: never used ones from `fresh` up, and freed ones, oldest first. */
+struct nic_slots {
+	uint32_t *next;
+	uint32_t limit;
+	uint32_t fresh;
+	uint32_t free_head;
+	uint32_t free_tail;
+	uint32_t free_count;
+};
+bool nic_slot_take(struct nic_slots *slots, uint32_t spare_count, uint32_t *index);
+void nic_slot_give(struct nic_slots *slots, uint32_t index);
+struct nic_pd *nic_pd_find(const struct nic *nic, uint32_t pdn);
+struct nic_cq *nic_cq_find(const struct nic *nic, uint32_t cqn);
+
+struct nic_pd {
+	uint32_t users;
+	bool live;
+};
+
+struct nic_mkey {
+	uint64_t va;
+	uint64_t len_bytes;
+	uint64_t host_va;
+	uint32_t pdn;
+	uint8_t tag;
+	uint8_t access;
+	bool live;
+};
+
+struct nic_cq {
+	uint64_t buf_va;
+	uint64_t db_va;
+	uint32_t pi;		/* entries ever written; 24 bits of it are compared */
+	uint32_t ci;		/* the application's count, as last read */
+	uint32_t solicited_pi;	/* pi just after the last entry that wakes a solicited-only arm */
+	uint8_t count_log2;
+	uint8_t size_log2;
+	bool live;
+	bool overrun_ignored;
+	bool failed;		/* overrun, or its ring is not writable: nothing is written any more */
+	bool armed;
+	bool armed_solicited;
+	uint32_t users;
+	uint32_t watch;		/* its place in nic->cq_watch */
+	uint64_t cookie;
+};
+
+/* One record of what nic_scan reads: a doorbell record, and the value it had. */
+struct nic_cq_watch {
+	uint64_t db_va;
+	uint32_t seen;
+	uint32_t cqn;
+};
+
+struct nic_qp_watch {
+	uint64_t db_va;
+	uint32_t index;
+	uint16_t sq_seen;
+	uint8_t look;		/* enum nic_look */
+};
+
+enum nic_look {
+	NIC_LOOK_NOT,
+	NIC_LOOK_SQ,	/* ready to send: the send counter */
+	NIC_LOOK_FLUSH, /* in error: both counters */
+};
+
+/* ---- entries (wqe.c) ---------------------------------------------------------------------------- */
+
+struct nic_piece {
+	uint64_t va; /* inline: offset in raw */
+	uint32_t len_bytes;
+	uint32_t lkey;
+};
+
+/* A send or receive entry, copied and decoded. The NIC has three: see struct nic. */
+struct nic_wqe {
+	uint64_t owner; /* which entry this is; 0: none */
+	uint64_t raddr;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint64_t len_bytes;
+	uint64_t inline_mask; /* bit i: pieces[i] is inline */
+	uint32_t rkey;
+	uint32_t imm;
+	uint32_t piece_count;
+	uint16_t wqebb_count;
+	uint8_t opcode;
+	uint8_t fm_ce_se;
+	/* Where the last copy stopped: byte `off` of the message is in piece `piece`. */
+	uint32_t at_piece;
+	uint32_t at_piece_off;
+	uint64_t at_off;
+	struct nic_piece pieces[NIC_PIECES_MAX];
+	uint8_t raw[NIC_WQE_BYTES_MAX];
+};
+
+/* Why something local failed: what its completion says. syndrome 0: it did not. */
+struct nic_fault {
+	uint8_t syndrome; /* enum cqe_syndrome */
+	uint8_t vendor;	  /* enum cqe_vendor_syndrome */
+};
+
+/* ---- queue pairs (qp.c) ------------------------------------------------------------------------- */
+
+enum {
+	NIC_OP_SIGNAL_F = 1 << 0,
+	NIC_OP_SOLICITED_F = 1 << 1,
+	NIC_OP_FAILED_F = 1 << 2, /* fails with `fault` once those before it are complete */
+};
+
+struct nic_op {
+	uint32_t psn;	    /* the first */
+	uint32_t psn_count; /* 0: no packet (NOP, or failed before it was sent) */
+	uint32_t len_bytes;
+	uint16_t wqe_index;
+	uint16_t wqebb_count;
+	uint8_t opcode; /* enum wqe_opcode */
+	uint8_t flags;
+	struct nic_fault fault;
+};
+
+/* A READ or atomic as the responder remembers it. */
+struct nic_res {
+	uint64_t va;	  /* READ */
+	uint64_t value;	  /* atomic: what was in memory */
+	uint32_t psn;
+	uint32_t psn_count;
+	uint32_t len_bytes;
+	uint32_t rkey;
+	uint32_t msn;
+	/* The run of packets that is due: the first has the opcode FIRST, `run_end` is not sent. */
+	uint32_t run_start;
+	uint32_t run_next;
+	uint32_t run_end;
+	uint32_t run_len_bytes; /* bytes of the message up to the end of the run */
+	bool is_atomic;
+};
+
+struct nic_qp {
+	/* Scheduling: survives reset and destroy, because the ready list does. */
+	uint32_t ready_next;
+	bool is_ready;
+
+	bool live;
+	uint8_t state;	   /* enum nic_qp_state */
+	uint8_t mtu_log2;
+	bool sq_signal_all;
+	bool sq_halted;	   /* an operation has failed: start no other */
+	bool sq_stalled;   /* the next entry waits until an operation completes */
+	bool rnr_waiting;  /* deadline_ns is the end of an RNR wait */
+	bool went_back;	   /* psn_una was sent again since it last moved */
+	bool db_ahead;	   /* reported */
+	bool sqd_event;	   /* owed when the send queue has drained */
+	uint8_t retry_left;
+	uint8_t rnr_left;
+	uint8_t rd_used;   /* READs and atomics sent and not complete */
+
+	/* Requester. */
+	uint16_t sq_pi;	   /* the doorbell record's value, as last read */
+	uint16_t sq_next;  /* next block to execute */
+	uint16_t sq_mask;
+	uint32_t op_head;
+	uint32_t op_cur;
+	uint32_t op_tail;
+	uint32_t psn_una;
+	uint32_t psn_send;
+	uint32_t psn_next;
+	uint32_t psn_high;
+	uint64_t deadline_ns;
+	uint64_t timeout_ns;
+	uint64_t sq_va;
+	uint64_t db_va;
+
+	/* Responder. */
+	uint32_t epsn;	   /* expected PSN */
+	uint32_t msn;
+	uint8_t rx_kind;   /* ROCE_KIND_SEND or _WRITE: a message is half in; else _UNKNOWN */
+	bool nak_sent;	   /* no further NAK until epsn moves */
+	bool ack_due;
+	uint8_t nak_due;   /* AETH syndrome; 0: none */
+	bool last_words;   /* in error, but the NAK that says so is still to go out */
+	bool comm_est;	   /* a packet has come */
+	uint16_t rq_pi;
+	uint16_t rq_ci;
+	uint32_t rx_off;   /* bytes of the message that are in */
+	uint32_t rx_len;   /* WRITE: all it will have */
+	uint32_t rx_rkey;
+	uint64_t rx_va;
+	uint64_t rq_va;
+	uint32_t nak_psn;
+	uint32_t res_head; /* free-running count of struct nic_res ever used */
+	uint16_t res_due;  /* bit: slot has a run to send */
+	uint8_t rq_size_log2;
+	uint32_t rq_count;
+	uint32_t sq_count;
+
+	/* Identity. */
+	uint32_t number;
+	uint32_t index;
+	uint32_t user_index;
+	uint32_t pdn;
+	uint32_t cqn_send;
+	uint32_t cqn_recv;
+	uint32_t watch;	   /* its place in nic->qp_watch */
+	uint32_t heap_pos; /* NIC_HEAP_NONE: not in the timer heap */
+	uint64_t heap_ns;
+	uint64_t cookie;
+	struct nic_qp_params params;
+	struct nic_res res[NIC_RES];
+};
+
+#define NIC_HEAP_NONE UINT32_MAX
+
+/* ---- the NIC ------------------------------------------------------------------------------------ */
+
+struct nic {
+	const struct nic_env *env;
+	uint64_t now_ns; /* of the call that is running */
+	struct nic_cq *cqs;
+	struct nic_qp *qps;
+	struct nic_op *ops; /* NIC_OPS for each queue pair */
+	struct nic_mkey *mkeys;
+	struct nic_pd *pds;
+
+	uint32_t left_packets; /* of nic_run's budget */
+	int64_t left_bytes;
+	uint32_t ready_head; /* queue pair index */
+	uint32_t ready_tail;
+	uint32_t ready_count;
+
+	uint32_t *heap; /* queue pair indices, by heap_ns */
+	uint32_t heap_count;
+
+	struct nic_qp_watch *qp_watch;
+	uint32_t qp_watch_count;
+	struct nic_cq_watch *cq_watch;
+	uint32_t cq_watch_count;
+
+	struct nic_slots pd_slots;
+	struct nic_slots mkey_slots;
+	struct nic_slots cq_slots;
+	struct nic_slots qp_slots;
+	uint32_t block_count;
+	uint32_t block_of[NIC_BLOCKS_MAX]; /* top 12 bits of the numbers of qps[4096 * i ...] */
+
+	struct nic_config config;
+	struct base_prng prng;
+	struct nic_counters counters;
+
+	/* The entries in use: being sent; a READ or atomic being answered; a receive being filled. */
+	struct nic_wqe tx_wqe;
+	struct nic_wqe resp_wqe;
+	struct nic_wqe rx_wqe;
+
+	uint8_t block_slot[1 << (24 - NIC_BLOCK_LOG2)]; /* block -> place in block_of + 1; 0: none */
+};
+
+static inline struct nic_qp *nic_qp_find(const struct nic *nic, uint32_t qpn)
+{
+	uint32_t slot = nic->block_slot[(qpn & ROCE_QPN_MASK) >> NIC_BLOCK_LOG2];
+	struct nic_qp *qp;
+
+	if (slot == 0)
+		return NULL;
+	qp = &nic->qps[(slot - 1) << NIC_BLOCK_LOG2 | (qpn & (NIC_BLOCK - 1))];
+	return qp->live ? qp : NULL;
+}
+
+static inline struct nic_op *nic_op_at(const struct nic *nic, const struct nic_qp *qp, uint32_t n)
+{
+	return &nic->ops[(size_t)qp->index << NIC_OPS_LOG2 | (n & (NIC_OPS - 1))];
+}
+
+static inline bool nic_op_reads(const struct nic_op *op)
+{
+	return op->opcode == WQE_OP_READ || op->opcode == WQE_OP_ATOMIC_CS ||
+	       op->opcode == WQE_OP_ATOMIC_FA;
+}
+
+/* nic_ready - gives a queue pair a turn in nic_run. */
+static inline void nic_ready(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->is_ready)
+		return;
+	qp->is_ready = true;
+	if (nic->ready_count++ == 0)
+		nic->ready_head = qp->index;
+	else
+		nic->qps[nic->ready_tail].ready_next = qp->index;
+	nic->ready_tail = qp->index;
+}
+
+/* What a queue pair's turn came to. */
+enum nic_turn {
+	NIC_TURN_DONE,
+	NIC_TURN_AGAIN,	  /* more to do */
+	NIC_TURN_BLOCKED, /* the wire had no room */
+};
+
+/* ---- mem.c: keys, and the only access to application memory ---------------------------------------- */
+
+enum nic_mem {
+	NIC_MEM_OK,
+	NIC_MEM_KEY,	/* no such key in this protection domain */
+	NIC_MEM_RANGE,	/* outside its region */
+	NIC_MEM_RIGHTS, /* the region does not allow it */
+	NIC_MEM_SHORT,	/* the list of pieces ends first */
+	NIC_MEM_FAULT,	/* the memory is not there */
+};
+
+/* nic_mem_check - whether key allows access (NIC_ACCESS_*_F) to [va, va + len_bytes) in pdn; then
+ * *host_va is where that is. */
+enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, uint64_t va,
+			   uint64_t len_bytes, uint32_t access, uint64_t *host_va);
+/* nic_mem_check_list - NIC_MEM_OK if every piece of wqe may be read. */
+enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struct nic_wqe *wqe);
+/* Copies n bytes of the message, from byte off on, out of or into wqe's pieces. Keys are looked up
+ * now, so that a region that is gone is noticed. */
+enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, uint64_t off,
+			    uint8_t *dst, uint32_t n);
+enum nic_mem nic_mem_scatter(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, uint64_t off,
+			     const uint8_t *src, uint32_t n);
+/* Raw access: rings and doorbell records (va as the application gave it), or a checked host_va. */
+bool nic_mem_read(struct nic *nic, void *dst, uint64_t va, size_t len_bytes);
+bool nic_mem_write(struct nic *nic, uint64_t va, const void *src, size_t len_bytes);
+bool nic_mem_load_be32(struct nic *nic, uint64_t va, uint32_t *value);
+bool nic_mem_store32(struct nic *nic, uint64_t va, uint32_t value);
+/* nic_mem_atomic - compare and swap, or fetch and add, of 8 aligned bytes; false: it faulted. */
+bool nic_mem_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare, uint64_t swap_add,
+		    uint64_t *old);
+/* What a requester's completion says of a verdict that is not NIC_MEM_OK. */
+struct nic_fault nic_mem_fault(enum nic_mem verdict);
+
+/* ---- wqe.c ------------------------------------------------------------------------------------------- */
+
+/* nic_wqe_fetch_send - *wqe is the entry at block `index` of qp's send ring. On a fault wqebb_count
+ * says how many blocks it covers all the same, at least 1 and no more than were posted. */
+struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, uint16_t index,
+				    struct nic_wqe *wqe);
+/* nic_wqe_again - the entry of op, the n-th operation: as it is in *wqe, or copied anew into it. NULL:
+ * it cannot be read or is not what it was. */
+struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const struct nic_op *op,
+			      uint32_t n, struct nic_wqe *wqe);
+/* nic_wqe_fetch_receive - *nic->rx_wqe is qp's receive at rq_ci; false: the ring is not readable. */
+bool nic_wqe_fetch_receive(struct nic *nic, const struct nic_qp *qp);
+/* nic_wqe_owner - what nic_wqe.owner is for the n-th operation of qp. */
+static inline uint64_t nic_wqe_owner(const struct nic_qp *qp, uint32_t n)
+{
+	return (uint64_t)(qp->index + 1) << 32 | n;
+}
+/* nic_wqe_forget - no copy of an entry of qp is used again. */
+void nic_wqe_forget(struct nic *nic, const struct nic_qp *qp);
+
+/* ---- tx.c: packets out ------------------------------------------------------------------------------- */
+
+/* nic_tx_open - room for a packet, its BTH written; NULL: the wire is full. bits is
+ * ROCE_BTH_SE_F, or 0; pad follows from payload_bytes and is zeroed. */
+uint8_t *nic_tx_open(struct nic *nic, const struct nic_qp *qp, uint8_t opcode, uint8_t bits,
+		     bool ack_req, uint32_t psn, uint32_t payload_bytes);
+void nic_tx_close(struct nic *nic, const struct nic_qp *qp, const uint8_t *bth, uint8_t opcode,
+		  uint32_t payload_bytes);
+void nic_tx_drop(struct nic *nic);
+
+/* ---- rx.c: packets in -------------------------------------------------------------------------------- */
+
+/* A packet whose form is right: headers are a private copy, payload is where the wire has it. */
+struct nic_pkt {
+	const struct roce_opcode_info *info;
+	const uint8_t *payload;
+	uint32_t payload_bytes;
+	uint32_t psn;
+	uint8_t opcode;
+	bool se;
+	bool ack_req;
+	uint8_t header[ROCE_HEADERS_MAX_BYTES];
+};
+
+/* ---- req.c, comp.c, resp.c --------------------------------------------------------------------------- */
+
+enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp);
+/* nic_req_kick - reads the send counter; the queue pair gets a turn if it moved. */
+void nic_req_kick(struct nic *nic, struct nic_qp *qp);
+/* nic_req_go_back - sends again from psn_una on. */
+void nic_req_go_back(struct nic *nic, struct nic_qp *qp);
+/* nic_req_has_work - whether a turn would send something. */
+bool nic_req_has_work(const struct nic_qp *qp);
+
+void nic_comp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
+/* nic_comp_advance - completes what is complete at the tail: NOPs, and failed operations. */
+void nic_comp_advance(struct nic *nic, struct nic_qp *qp);
+/* nic_comp_expire - qp's deadline has passed. */
+void nic_comp_expire(struct nic *nic, struct nic_qp *qp);
+
+void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
+enum nic_turn nic_resp_run(struct nic *nic, struct nic_qp *qp);
+
+/* ---- cq.c -------------------------------------------------------------------------------------------- */
+
+/* A completion that went well; byte_cnt and imm as the kind has them. */
+struct nic_done {
+	enum cqe_opcode opcode;
+	uint8_t send_opcode;
+	bool solicited; /* wakes a solicited-only arm */
+	uint16_t wqe_counter;
+	uint32_t byte_cnt;
+	uint32_t imm;
+};
+void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, const struct nic_done *done);
+void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum cqe_opcode opcode,
+		  uint8_t send_opcode, uint16_t wqe_counter, struct nic_fault fault);
+/* nic_cq_look - reads an arm word; fires if there is something to tell. */
+void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch);
+
+/* ---- qp.c, run.c -------------------------------------------------------------------------------------- */
+
+/* nic_qp_error - moves qp to the error state; its rings are flushed in later turns. */
+void nic_qp_error(struct nic *nic, struct nic_qp *qp);
+/* nic_qp_error_of_cq - the same for every queue pair that uses cqn. */
+void nic_qp_error_of_cq(struct nic *nic, uint32_t cqn);
+enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp);
+/* nic_qp_drained - tells the owner of a queue pair that is being drained when it is. */
+void nic_qp_drained(struct nic *nic, struct nic_qp *qp);
+void nic_qp_event(struct nic *nic, const struct nic_qp *qp, enum nic_event_kind kind);
+bool nic_qp_edge_ok(enum nic_qp_state from, enum nic_qp_state to, uint32_t set);
+
+/* ---- timer.c ------------------------------------------------------------------------------------------ */
+
+/*
+ * A queue pair has one deadline. Its key in the heap is never later than the deadline, and is put
+ * right only when it comes up: moving a deadline away, as each message does, is one store.
+ */
+void nic_timer_pull(struct nic *nic, struct nic_qp *qp);
+void nic_timer_remove(struct nic *nic, struct nic_qp *qp);
+void nic_timer_expire(struct nic *nic);
+
+static inline void nic_timer_set(struct nic *nic, struct nic_qp *qp, uint64_t deadline_ns)
+{
+	qp->deadline_ns = deadline_ns;
+	if (deadline_ns < qp->heap_ns)
+		nic_timer_pull(nic, qp);
+}
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * obj.c - the arena, and the objects without behaviour: protection domains, keys, slots of tables.
+ *
+ * Tables are laid out one after another, each on its own page, and are used from their low end up:
+ * a NIC with few objects touches few pages.
+ */
+#include "nic/nic_priv.h"
+
+#include <errno.h>
+
+enum { ARENA_ALIGN = 4096 };
+
+/* ---- slots ---------------------------------------------------------------------------------------- */
+
+static void slots_init(struct nic_slots *slots, uint32_t *next, uint32_t first, uint32_t limit)
+{
+	*slots = (struct nic_slots){.next = next, .fresh = first, .limit = limit};
+}
+
+/*
+ * nic_slot_take - *index, a slot that is not in use; false: there is none.
+ *
+ * Freed slots rest while there are fresh ones, until spare_count of them do: a number that comes back
+ * at once would meet packets still on their way to its last owner.
+ */
+bool nic_slot_take(struct nic_slots *slots, uint32_t spare_count, uint32_t *index)
+{
+	bool fresh_left = slots->fresh < slots->limit;
+
+	if (slots->free_count > spare_count || (slots->free_count != 0 && !fresh_left)) {
+		*index = slots->free_head;
+		slots->free_head = slots->next[*index];
+		slots->free_count--;
+		return true;
+	}
+	if (!fresh_left)
+		return false;
+	*index = slots->fresh++;
+	return true;
+}
+
+void nic_slot_give(struct nic_slots *slots, uint32_t index)
+{
+	ASSERT(index < slots->fresh);
+	if (slots->free_count++ == 0)
+		slots->free_head = index;
+	else
+		slots->next[slots->free_tail] = index;
+	slots->free_tail = index;
+}
+
+/* ---- the arena ------------------------------------------------------------------------------------ */
+
+struct arena {
+	uint8_t *base; /* NULL: only measuring */
+	size_t used_bytes;
+};
+
+static void *arena_take(struct arena *arena, size_t count, size_t size_bytes)
+{
+	size_t at = arena->used_bytes;
+
+	arena->used_bytes = (at + count * size_bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	return arena->base ? arena->base + at : NULL;
+}
+
+static void check_config(const struct nic_config *config)
+{
+	ASSERT(config->qp_count_max % NIC_BLOCK == 0);
+	ASSERT(config->qp_count_max != 0 && config->qp_count_max <= NIC_BLOCKS_MAX * NIC_BLOCK);
+	ASSERT(config->mkey_count_max <= (1u << 24) - NIC_MKEY_FIRST);
+	ASSERT(config->cq_count_max < 1u << 24 && config->pd_count_max < 1u << 24);
+	ASSERT(ring_is_power_of_two(config->mtu_max_bytes));
+	ASSERT(config->mtu_max_bytes >= 256 && config->mtu_max_bytes <= ROCE_MTU_MAX_BYTES);
+	ASSERT(config->rd_atomic_max <= NIC_RES);
+	ASSERT(config->message_max_bytes_log2 <= 31);
+}
+
+/* Row 0 of domains and queues is not used: a number that was never set names nothing. */
+static void place_objects(struct arena *arena, const struct nic_config *config, struct nic *nic)
+{
+	nic->pds = arena_take(arena, config->pd_count_max + 1, sizeof(*nic->pds));
+	nic->mkeys = arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->mkeys));
+	nic->cqs = arena_take(arena, config->cq_count_max + 1, sizeof(*nic->cqs));
+	nic->qps = arena_take(arena, config->qp_count_max, sizeof(*nic->qps));
+	nic->ops = arena_take(arena, (size_t)config->qp_count_max << NIC_OPS_LOG2, sizeof(*nic->ops));
+	nic->heap = arena_take(arena, config->qp_count_max, sizeof(*nic->heap));
+	nic->qp_watch = arena_take(arena, config->qp_count_max, sizeof(*nic->qp_watch));
+	nic->cq_watch = arena_take(arena, config->cq_count_max, sizeof(*nic->cq_watch));
+}
+
+static void place_slots(struct arena *arena, const struct nic_config *config, struct nic *nic)
+{
+	uint32_t *next;
+
+	next = arena_take(arena, config->pd_count_max + 1, sizeof(*next));
+	slots_init(&nic->pd_slots, next, 1, config->pd_count_max + 1);
+	next = arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*next));
+	slots_init(&nic->mkey_slots, next, NIC_MKEY_FIRST, config->mkey_count_max + NIC_MKEY_FIRST);
+	next = arena_take(arena, config->cq_count_max + 1, sizeof(*next));
+	slots_init(&nic->cq_slots, next, 1, config->cq_count_max + 1);
+	next = arena_take(arena, config->qp_count_max, sizeof(*next));
+	slots_init(&nic->qp_slots, next, 0, 0);
+}
+
+size_t nic_arena_bytes(const struct nic_config *config)
+{
+	struct arena arena = {0};
+	struct nic nic;
+
+	check_config(config);
+	arena_take(&arena, 1, sizeof(nic));
+	place_objects(&arena, config, &nic);
+	place_slots(&arena, config, &nic);
+	return arena.used_bytes;
+}
+
+struct nic *nic_init(void *memory, const struct nic_config *config, const struct nic_env *env,
+		     uint64_t seed)
+{
+	struct arena arena = {.base = memory};
+	struct nic *nic;
+
+	check_config(config);
+	ASSERT((uintptr_t)memory % ARENA_ALIGN == 0);
+	nic = arena_take(&arena, 1, sizeof(*nic));
+	nic->env = env;
+	nic->config = *config;
+	base_prng_seed(&nic->prng, seed);
+	place_objects(&arena, config, nic);
+	place_slots(&arena, config, nic);
+	return nic;
+}
+
+const struct nic_counters *nic_counters(const struct nic *nic)
+{
+	return &nic->counters;
+}
+
+/* ---- protection domains ----------------------------------------------------------------------------- */
+
+struct nic_pd *nic_pd_find(const struct nic *nic, uint32_t pdn)
+{
+	if (pdn > nic->config.pd_count_max || !nic->pds[pdn].live)
+		return NULL;
+	return &nic->pds[pdn];
+}
+
+int nic_pd_create(struct nic *nic, uint32_t *pdn)
+{
+	uint32_t index;
+
+	if (!nic_slot_take(&nic->pd_slots, 0, &index))
+		return -ENOMEM;
+	nic->pds[index] = (struct nic_pd){.live = true};
+	*pdn = index;
+	return 0;
+}
+
+int nic_pd_destroy(struct nic *nic, uint32_t pdn)
+{
+	struct nic_pd *pd = nic_pd_find(nic, pdn);
+
+	if (!pd)
+		return -EINVAL;
+	if (pd->users != 0)
+		return -EBUSY;
+	pd->live = false;
+	nic_slot_give(&nic->pd_slots, pdn);
+	return 0;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------- */
+
+static bool mkey_attr_ok(const struct nic_mkey_attr *attr)
+{
+	uint32_t remote_change = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_ATOMIC_F;
+	uint32_t all = remote_change | NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_LOCAL_WRITE_F;
+
+	if (attr->access & ~all)
+		return false;
+	if ((attr->access & remote_change) && !(attr->access & NIC_ACCESS_LOCAL_WRITE_F))
+		return false;
+	return attr->len_bytes <= UINT64_MAX - attr->va &&
+	       attr->len_bytes <= UINT64_MAX - attr->host_va;
+}
+
+int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t *key)
+{
+	struct nic_pd *pd = nic_pd_find(nic, attr->pdn);
+	uint32_t index;
+	uint8_t tag;
+
+	if (!pd || !mkey_attr_ok(attr))
+		return -EINVAL;
+	if (!nic_slot_take(&nic->mkey_slots, 0, &index))
+		return -ENOMEM;
+	/* Never the tag of the key that had this row last: an old key must not fit by chance. */
+	tag = (uint8_t)(nic->mkeys[index].tag + 1 + base_prng_below(&nic->prng, 255));
+	nic->mkeys[index] = (struct nic_mkey){
+		.va = attr->va,
+		.len_bytes = attr->len_bytes,
+		.host_va = attr->host_va,
+		.pdn = attr->pdn,
+		.tag = tag,
+		.access = (uint8_t)attr->access,
+		.live = true,
+	};
+	pd->users++;
+	*key = index << 8 | tag;
+	return 0;
+}
+
+int nic_mkey_destroy(struct nic *nic, uint32_t key)
+{
+	uint32_t index = key >> 8;
+	struct nic_mkey *mkey;
+
+	if (index >= nic->mkey_slots.fresh)
+		return -EINVAL;
+	mkey = &nic->mkeys[index];
+	if (!mkey->live || mkey->tag != (key & 0xff))
+		return -EINVAL;
+	mkey->live = false;
+	nic->pds[mkey->pdn].users--;
+	nic_slot_give(&nic->mkey_slots, index);
+	return 0;
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qp.c - queue pairs: create and destroy, the state machine, the error state and its flushes.
+ */
+#include "nic/nic_priv.h"
+
+#include <errno.h>
+
+enum {
+	WQEBB_COUNT_MAX = 32768,
+	RQ_COUNT_MAX = 32768,
+	RQ_SIZE_LOG2_MIN = 4,
+	RQ_SIZE_LOG2_MAX = 9,
+	MTU_MIN_BYTES = 256,
+	RETRY_MAX = 7,
+	CODE_MAX = 31, /* of a timeout or an RNR timer */
+};
+
+/* ---- the edges of the state machine ------------------------------------------------------------------- */
+
+struct edge {
+	bool allowed;
+	uint32_t required;
+	uint32_t optional;
+};
+
+#define SET(name) NIC_QP_SET_##name##_F
+
+/*
+ * What Linux allows a reliable-connected queue pair [linux ib_modify_qp_is_ok], and any state to
+ * error [IBTA1 10.3.1]. An edge to reset or error takes no attribute.
+ */
+static const struct edge edges[NIC_QP_STATE_COUNT][NIC_QP_STATE_COUNT] = {
+	[NIC_QP_RESET] = {
+		[NIC_QP_RESET] = {true, 0, 0},
+		[NIC_QP_INIT] = {true, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS), 0},
+		[NIC_QP_ERR] = {true, 0, 0},
+	},
+	[NIC_QP_INIT] = {
+		[NIC_QP_RESET] = {true, 0, 0},
+		[NIC_QP_INIT] = {true, 0, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS)},
+		[NIC_QP_RTR] = {true,
+				SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN) |
+					SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
+				SET(ACCESS) | SET(PKEY_INDEX)},
+		[NIC_QP_ERR] = {true, 0, 0},
+	},
+	[NIC_QP_RTR] = {
+		[NIC_QP_RESET] = {true, 0, 0},
+		[NIC_QP_RTS] = {true,
+				SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) |
+					SET(RD_ATOMIC),
+				SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
+		[NIC_QP_ERR] = {true, 0, 0},
+	},
+	[NIC_QP_RTS] = {
+		[NIC_QP_RESET] = {true, 0, 0},
+		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
+		[NIC_QP_SQD] = {true, 0, 0},
+		[NIC_QP_ERR] = {true, 0, 0},
+	},
+	[NIC_QP_SQD] = {
+		[NIC_QP_RESET] = {true, 0, 0},
+		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
+		[NIC_QP_SQD] = {true, 0,
+				SET(PORT) | SET(PATH) | SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) |
+					SET(RD_ATOMIC) | SET(DEST_RD_ATOMIC) | SET(ACCESS) |
+					SET(PKEY_INDEX) | SET(MIN_RNR_TIMER)},
+		[NIC_QP_ERR] = {true, 0, 0},
+	},
+	/* A reliable-connected queue pair never gets here; the row is Linux's. */
+	[NIC_QP_SQE] = {
+		[NIC_QP_RESET] = {true, 0, 0},
+		[NIC_QP_RTS] = {true, 0, 0},
+		[NIC_QP_ERR] = {true, 0, 0},
+	},
+	[NIC_QP_ERR] = {
+		[NIC_QP_RESET] = {true, 0, 0},
+		[NIC_QP_ERR] = {true, 0, 0},
+	},
+};
+
+/* nic_qp_edge_ok - whether a modify that sets `set` may take a queue pair from one state to another. */
+bool nic_qp_edge_ok(enum nic_qp_state from, enum nic_qp_state to, uint32_t set)
+{
+	const struct edge *edge = &edges[from][to];
+	uint32_t given = set & ~(uint32_t)SET(STATE);
+
+	return edge->allowed && (given & edge->required) == edge->required &&
+	       !(given & ~(edge->required | edge->optional));
+}
+
+/* ---- create and destroy ---------------------------------------------------------------------------------- */
+
+/* One more block of numbers from the port, and its rows. */
+static int add_block(struct nic *nic)
+{
+	uint32_t block;
+	int err;
+
+	if (nic->block_count == nic->config.qp_count_max >> NIC_BLOCK_LOG2)
+		return -ENOMEM;
+	err = nic->env->qpn_block(nic->env->ctx, &block);
+	if (err < 0)
+		return err;
+	ASSERT(block < 1u << (24 - NIC_BLOCK_LOG2) && nic->block_slot[block] == 0);
+	nic->block_of[nic->block_count] = block;
+	nic->block_slot[block] = (uint8_t)++nic->block_count;
+	nic->qp_slots.limit += NIC_BLOCK;
+	return 0;
+}
+
+static uint32_t number_of(const struct nic *nic, uint32_t index)
+{
+	return nic->block_of[index >> NIC_BLOCK_LOG2] << NIC_BLOCK_LOG2 | (index & (NIC_BLOCK - 1));
+}
+
+/* Numbers 0 and 1 are management's, 0xffffff is multicast's: their rows are left out for good. */
+static int take_row(struct nic *nic, uint32_t *index)
+{
+	uint32_t number;
+
+	do {
+		struct nic_slots *slots = &nic->qp_slots;
+		bool rested = slots->free_count > NIC_QPS_SPARE;
+		int err = 0;
+
+		if (!rested && slots->fresh == slots->limit)
+			err = add_block(nic);
+		if (!nic_slot_take(slots, NIC_QPS_SPARE, index))
+			return err;
+		number = number_of(nic, *index);
+	} while (number < 2 || number == ROCE_QPN_MASK);
+	return 0;
+}
+
+static bool attr_ok(const struct nic *nic, const struct nic_qp_attr *attr)
+{
+	uint32_t sq = attr->sq_wqebb_count;
+	uint32_t rq = attr->rq_wqe_count;
+
+	if (attr->type != NIC_QP_RC || attr->db_va % DB_RECORD_BYTES != 0)
+		return false;
+	if (sq != 0 && (!ring_is_power_of_two(sq) || sq > WQEBB_COUNT_MAX))
+		return false;
+	if (rq != 0 && (!ring_is_power_of_two(rq) || rq > RQ_COUNT_MAX ||
+			attr->rq_wqe_size_log2 < RQ_SIZE_LOG2_MIN ||
+			attr->rq_wqe_size_log2 > RQ_SIZE_LOG2_MAX))
+		return false;
+	return nic_pd_find(nic, attr->pdn) && nic_cq_find(nic, attr->cqn_send) &&
+	       nic_cq_find(nic, attr->cqn_recv);
+}
+
+/* Everything that a reset forgets: all but scheduling, identity and attributes. */
+static void clear_transport(struct nic *nic, struct nic_qp *qp)
+{
+	nic_timer_remove(nic, qp);
+	nic_wqe_forget(nic, qp);
+	qp->sq_halted = qp->sq_stalled = qp->rnr_waiting = qp->went_back = false;
+	qp->db_ahead = qp->sqd_event = false;
+	qp->rd_used = 0;
+	qp->sq_pi = qp->sq_next = 0;
+	qp->op_head = qp->op_cur = qp->op_tail = 0;
+	qp->psn_una = qp->psn_send = qp->psn_next = qp->psn_high = 0;
+	qp->epsn = qp->msn = 0;
+	qp->rx_kind = ROCE_KIND_UNKNOWN;
+	qp->nak_sent = qp->ack_due = qp->last_words = qp->comm_est = false;
+	qp->nak_due = 0;
+	qp->rq_pi = qp->rq_ci = 0;
+	qp->rx_off = 0;
+	qp->res_head = 0;
+	qp->res_due = 0;
+}
+
+static void watch(struct nic *nic, const struct nic_qp *qp, enum nic_look look)
+{
+	nic->qp_watch[qp->watch].look = (uint8_t)look;
+	nic->qp_watch[qp->watch].sq_seen = qp->sq_pi;
+}
+
+static void fill(struct nic_qp *qp, const struct nic_qp_attr *attr)
+{
+	qp->rq_va = attr->buf_va;
+	qp->sq_va = attr->buf_va + ((uint64_t)attr->rq_wqe_count << attr->rq_wqe_size_log2);
+	qp->db_va = attr->db_va;
+	qp->sq_count = attr->sq_wqebb_count;
+	qp->sq_mask = (uint16_t)(attr->sq_wqebb_count - 1);
+	qp->rq_count = attr->rq_wqe_count;
+	qp->rq_size_log2 = (uint8_t)attr->rq_wqe_size_log2;
+	qp->pdn = attr->pdn;
+	qp->cqn_send = attr->cqn_send;
+	qp->cqn_recv = attr->cqn_recv;
+	qp->user_index = attr->user_index;
+	qp->sq_signal_all = attr->sq_signal_all;
+	qp->cookie = attr->cookie;
+	qp->state = NIC_QP_RESET;
+	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
+	qp->mtu_log2 = 8;
+}
+
+int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn)
+{
+	struct nic_qp *qp;
+	uint32_t index;
+	int err;
+
+	if (!attr_ok(nic, attr))
+		return -EINVAL;
+	err = take_row(nic, &index);
+	if (err < 0)
+		return err;
+	qp = &nic->qps[index];
+	qp->index = index;
+	qp->number = number_of(nic, index);
+	qp->heap_pos = NIC_HEAP_NONE;
+	fill(qp, attr);
+	clear_transport(nic, qp);
+	qp->live = true;
+	nic->pds[qp->pdn].users++;
+	nic->cqs[qp->cqn_send].users++;
+	nic->cqs[qp->cqn_recv].users++;
+	qp->watch = nic->qp_watch_count++;
+	nic->qp_watch[qp->watch] = (struct nic_qp_watch){.db_va = qp->db_va, .index = index};
+	*qpn = qp->number;
+	return 0;
+}
+
+int nic_qp_destroy(struct nic *nic, uint32_t qpn)
+{
+	struct nic_qp *qp = nic_qp_find(nic, qpn);
+	struct nic_qp_watch *last;
+
+	if (!qp)
+		return -EINVAL;
+	clear_transport(nic, qp);
+	last = &nic->qp_watch[--nic->qp_watch_count];
+	nic->qp_watch[qp->watch] = *last;
+	nic->qps[last->index].watch = qp->watch;
+	nic->pds[qp->pdn].users--;
+	nic->cqs[qp->cqn_send].users--;
+	nic->cqs[qp->cqn_recv].users--;
+	qp->live = false;
+	nic_slot_give(&nic->qp_slots, qp->index);
+	return 0;
+}
+
+/* ---- modify and query ------------------------------------------------------------------------------------- */
+
+static bool path_values_ok(const struct nic *nic, const struct nic_qp_params *p)
+{
+	if ((p->set & SET(PORT)) && p->port != 1)
+		return false;
+	if ((p->set & SET(PKEY_INDEX)) && p->pkey_index != 0)
+		return false;
+	return !(p->set & SET(MTU)) ||
+	       (ring_is_power_of_two(p->mtu_bytes) && p->mtu_bytes >= MTU_MIN_BYTES &&
+		p->mtu_bytes <= nic->config.mtu_max_bytes);
+}
+
+static bool values_ok(const struct nic *nic, const struct nic_qp_params *p)
+{
+	uint32_t rights = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F |
+			  NIC_ACCESS_REMOTE_ATOMIC_F;
+
+	if (!path_values_ok(nic, p))
+		return false;
+	if ((p->set & SET(ACCESS)) && (p->access & ~(rights | NIC_ACCESS_LOCAL_WRITE_F)))
+		return false;
+	if (((p->set & SET(TIMEOUT)) && p->timeout > CODE_MAX) ||
+	    ((p->set & SET(MIN_RNR_TIMER)) && p->min_rnr_timer > CODE_MAX))
+		return false;
+	if (((p->set & SET(RETRY)) && p->retry_count > RETRY_MAX) ||
+	    ((p->set & SET(RNR_RETRY)) && p->rnr_retry > RETRY_MAX))
+		return false;
+	return !((p->set & SET(RD_ATOMIC)) && p->rd_atomic > nic->config.rd_atomic_max) &&
+	       !((p->set & SET(DEST_RD_ATOMIC)) && p->dest_rd_atomic > nic->config.rd_atomic_max);
+}
+
+#define COPY(bit, field)                                                                           \
+	do {                                                                                       \
+		if (from->set & SET(bit))                                                          \
+			to->field = from->field;                                                   \
+	} while (0)
+
+static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *from)
+{
+	COPY(ACCESS, access);
+	COPY(PATH, path);
+	COPY(MTU, mtu_bytes);
+	COPY(TIMEOUT, timeout);
+	COPY(RETRY, retry_count);
+	COPY(RNR_RETRY, rnr_retry);
+	COPY(MIN_RNR_TIMER, min_rnr_timer);
+	COPY(RD_ATOMIC, rd_atomic);
+	COPY(DEST_RD_ATOMIC, dest_rd_atomic);
+	COPY(PORT, port);
+	COPY(PKEY_INDEX, pkey_index);
+	COPY(RQ_PSN, rq_psn);
+	COPY(SQ_PSN, sq_psn);
+	COPY(DEST_QPN, dest_qpn);
+}
+
+static void apply_params(struct nic_qp *qp, const struct nic_qp_params *p)
+{
+	struct nic_qp_params *to = &qp->params;
+
+	copy_params(to, p);
+	to->rq_psn &= PSN_MASK;
+	to->sq_psn &= PSN_MASK;
+	to->dest_qpn &= ROCE_QPN_MASK;
+	if (p->set & SET(MTU))
+		qp->mtu_log2 = (uint8_t)ring_log2_ceil(to->mtu_bytes);
+	if (p->set & SET(TIMEOUT))
+		qp->timeout_ns = roce_ack_timeout_ns(to->timeout);
+	if (p->set & SET(RETRY))
+		qp->retry_left = to->retry_count;
+	if (p->set & SET(RNR_RETRY))
+		qp->rnr_left = to->rnr_retry;
+	if (p->set & SET(RQ_PSN))
+		qp->epsn = to->rq_psn;
+	if (p->set & SET(SQ_PSN))
+		qp->psn_una = qp->psn_send = qp->psn_next = qp->psn_high = to->sq_psn;
+}
+
+static void qp_to_reset(struct nic *nic, struct nic_qp *qp)
+{
+	clear_transport(nic, qp);
+	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
+	qp->state = NIC_QP_RESET;
+	watch(nic, qp, NIC_LOOK_NOT);
+}
+
+static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
+{
+	ASSERT(qp->state == NIC_QP_RTR || qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
+	       qp->state == NIC_QP_SQE);
+	qp->state = NIC_QP_RTS;
+	watch(nic, qp, NIC_LOOK_SQ);
+	nic_req_kick(nic, qp);
+	if (nic_req_has_work(qp))
+		nic_ready(nic, qp);
+}
+
+static void qp_to_sqd_from_rts(struct nic *nic, struct nic_qp *qp)
+{
+	ASSERT(qp->state == NIC_QP_RTS);
+	qp->state = NIC_QP_SQD;
+	qp->sqd_event = true;
+	nic_qp_drained(nic, qp);
+}
+
+static void enter(struct nic *nic, struct nic_qp *qp, enum nic_qp_state to)
+{
+	switch (to) {
+	case NIC_QP_RESET:
+		qp_to_reset(nic, qp);
+		return;
+	case NIC_QP_INIT:
+	case NIC_QP_RTR:
+		qp->state = (uint8_t)to;
+		return;
+	case NIC_QP_RTS:
+		qp_to_rts(nic, qp);
+		return;
+	case NIC_QP_SQD:
+		if (qp->state == NIC_QP_RTS)
+			qp_to_sqd_from_rts(nic, qp);
+		return;
+	case NIC_QP_ERR:
+		nic_qp_error(nic, qp);
+		return;
+	case NIC_QP_SQE:
+	case NIC_QP_STATE_COUNT:
+		break;
+	}
+	UNREACHABLE();
+}
+
+int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params, uint64_t now_ns)
+{
+	struct nic_qp *qp = nic_qp_find(nic, qpn);
+	enum nic_qp_state from, to;
+
+	if (!qp)
+		return -EINVAL;
+	nic->now_ns = now_ns;
+	from = (enum nic_qp_state)qp->state;
+	to = params->set & SET(STATE) ? params->state : from;
+	if ((params->set & SET(CUR_STATE)) && params->cur_state != from)
+		return -EINVAL;
+	if ((uint32_t)to >= NIC_QP_STATE_COUNT || !nic_qp_edge_ok(from, to, params->set) ||
+	    !values_ok(nic, params))
+		return -EINVAL;
+	apply_params(qp, params);
+	enter(nic, qp, to);
+	return 0;
+}
+
+int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *params)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	*params = qp->params;
+	params->set = 0;
+	params->state = params->cur_state = (enum nic_qp_state)qp->state;
+	/* Once in use, what comes next rather than what was set. */
+	if (qp->state != NIC_QP_RESET && qp->state != NIC_QP_INIT) {
+		params->rq_psn = qp->epsn;
+		params->sq_psn = qp->psn_next;
+	}
+	return 0;
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------- */
+
+void nic_qp_event(struct nic *nic, const struct nic_qp *qp, enum nic_event_kind kind)
+{
+	struct nic_event ev = {.kind = kind, .number = qp->number, .cookie = qp->cookie};
+
+	nic->env->event(nic->env->ctx, &ev);
+}
+
+void nic_qp_drained(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->state != NIC_QP_SQD || !qp->sqd_event || qp->op_tail != qp->op_head)
+		return;
+	qp->sqd_event = false;
+	nic_qp_event(nic, qp, NIC_EVENT_QP_SQ_DRAINED);
+}
+
+/* ---- the error state ------------------------------------------------------------------------------------------- */
+
+/* What is posted up to now, and later, is flushed. Counters that make no sense flush nothing. */
+static void read_counters(struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t word;
+
+	if (qp->sq_count != 0 && nic_mem_load_be32(nic, qp->db_va + 4 * DB_SEND, &word) &&
+	    (uint16_t)(word - qp->sq_next) <= qp->sq_count)
+		qp->sq_pi = (uint16_t)word;
+	if (qp->rq_count != 0 && nic_mem_load_be32(nic, qp->db_va + 4 * DB_RECV, &word) &&
+	    (uint16_t)(word - qp->rq_ci) <= qp->rq_count)
+		qp->rq_pi = (uint16_t)word;
+}
+
+void nic_qp_error(struct nic *nic, struct nic_qp *qp)
+{
+	bool was_reset = qp->state == NIC_QP_RESET;
+
+	if (qp->state == NIC_QP_ERR)
+		return;
+	nic_timer_remove(nic, qp);
+	qp->state = NIC_QP_ERR;
+	qp->rnr_waiting = false;
+	qp->rx_kind = ROCE_KIND_UNKNOWN;
+	if (!qp->last_words) {
+		qp->res_due = 0;
+		qp->nak_due = 0;
+		qp->ack_due = false;
+	}
+	/* The records may be what the last use left: the driver clears them after a reset. */
+	if (was_reset)
+		return;
+	read_counters(nic, qp);
+	watch(nic, qp, NIC_LOOK_FLUSH);
+	nic_ready(nic, qp);
+}
+
+void nic_qp_error_of_cq(struct nic *nic, uint32_t cqn)
+{
+	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
+		struct nic_qp *qp = &nic->qps[nic->qp_watch[i].index];
+
+		if ((qp->cqn_send != cqn && qp->cqn_recv != cqn) || qp->state == NIC_QP_ERR ||
+		    qp->state == NIC_QP_RESET)
+			continue;
+		nic_qp_error(nic, qp);
+		nic_qp_event(nic, qp, NIC_EVENT_QP_FATAL);
+	}
+}
+
+static void flush_send(struct nic *nic, const struct nic_qp *qp, uint8_t opcode, uint16_t index)
+{
+	struct nic_fault fault = {CQE_SYND_WR_FLUSH, CQE_VENDOR_FLUSH};
+
+	nic_cq_error(nic, qp, qp->cqn_send, CQE_REQ_ERR, opcode, index, fault);
+}
+
+static void flush_op(struct nic *nic, struct nic_qp *qp)
+{
+	const struct nic_op *op = nic_op_at(nic, qp, qp->op_tail);
+
+	qp->op_tail++;
+	if (qp->op_cur - qp->op_tail > NIC_OPS)
+		qp->op_cur = qp->op_tail;
+	flush_send(nic, qp, op->opcode, op->wqe_index);
+}
+
+/* An entry that never began: only its length is of interest, and only if it can be read. */
+static void flush_entry(struct nic *nic, struct nic_qp *qp)
+{
+	uint16_t index = qp->sq_next;
+	uint16_t posted = (uint16_t)(qp->sq_pi - index);
+	uint64_t va = qp->sq_va + (uint64_t)(index & qp->sq_mask) * WQE_BB_BYTES;
+	uint8_t ctrl[sizeof(struct wqe_ctrl_seg)];
+	uint32_t count = 0;
+
+	if (nic_mem_read(nic, ctrl, va, sizeof(ctrl)))
+		count = wqe_bb_count(ctrl[7] & WQE_DS_MAX);
+	else
+		ctrl[3] = WQE_OP_NOP;
+	if (count == 0 || count > posted)
+		count = posted;
+	qp->sq_next = (uint16_t)(index + count);
+	flush_send(nic, qp, ctrl[3], index);
+}
+
+static void flush_receive(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_fault fault = {CQE_SYND_WR_FLUSH, CQE_VENDOR_FLUSH};
+
+	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, qp->rq_ci++, fault);
+}
+
+/* nic_qp_flush - completes some of what is left on the rings of a queue pair in error. */
+enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp)
+{
+	ASSERT(qp->state == NIC_QP_ERR);
+	for (int i = 0; i < NIC_VISIT_FLUSHES; i++) {
+		if (qp->op_tail != qp->op_head)
+			flush_op(nic, qp);
+		else if (qp->sq_next != qp->sq_pi)
+			flush_entry(nic, qp);
+		else if (qp->rq_ci != qp->rq_pi)
+			flush_receive(nic, qp);
+		else
+			return NIC_TURN_DONE;
+	}
+	return NIC_TURN_AGAIN;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * req.c - the requester: entries of the send ring become operations, operations become packets.
+ *
+ * op_cur is the operation being sent and psn_send the next packet in it. Going back after a loss is
+ * nothing more than moving both to the oldest operation: the packets are then made again, from the
+ * entry as it stands in the ring. A packet is a function of (operation, PSN), so a retransmission may
+ * start in the middle of a message; a READ that starts there asks for what is missing.
+ */
+#include "nic/nic_priv.h"
+
+/* Bytes of op before the packet with this PSN. */
+static uint32_t offset_of(const struct nic_qp *qp, const struct nic_op *op, uint32_t psn)
+{
+	return ((psn - op->psn) & PSN_MASK) << qp->mtu_log2;
+}
+
+/* ---- doorbell -------------------------------------------------------------------------------------------- */
+
+bool nic_req_has_work(const struct nic_qp *qp)
+{
+	if (qp->rnr_waiting)
+		return false;
+	if (qp->op_cur != qp->op_head)
+		return true;
+	return qp->state == NIC_QP_RTS && qp->sq_next != qp->sq_pi && !qp->sq_halted &&
+	       !qp->sq_stalled;
+}
+
+void nic_req_kick(struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t word;
+
+	if (qp->sq_count == 0)
+		return;
+	if (!nic_mem_load_be32(nic, qp->db_va + 4 * DB_SEND, &word) ||
+	    (uint16_t)(word - qp->sq_next) > qp->sq_count) {
+		/* The record is gone, or says that more is posted than the ring holds. */
+		nic_qp_error(nic, qp);
+		nic_qp_event(nic, qp, NIC_EVENT_QP_FATAL);
+		return;
+	}
+	qp->sq_pi = (uint16_t)word;
+	nic->qp_watch[qp->watch].sq_seen = qp->sq_pi;
+	if (nic_req_has_work(qp))
+		nic_ready(nic, qp);
+}
+
+/* ---- starting an operation ---------------------------------------------------------------------------------- */
+
+static uint32_t psn_count_of(const struct nic_qp *qp, const struct nic_wqe *wqe)
+{
+	uint64_t mtu_bytes = 1ull << qp->mtu_log2;
+
+	switch (wqe->opcode) {
+	case WQE_OP_NOP:
+		return 0;
+	case WQE_OP_ATOMIC_CS:
+	case WQE_OP_ATOMIC_FA:
+		return 1;
+	}
+	if (wqe->len_bytes <= mtu_bytes)
+		return 1;
+	return (uint32_t)((wqe->len_bytes + mtu_bytes - 1) >> qp->mtu_log2);
+}
+
+/* What is wrong with an entry that could be read, before anything of it is on the wire. */
+static struct nic_fault check_entry(const struct nic *nic, const struct nic_qp *qp,
+				    const struct nic_wqe *wqe)
+{
+	enum nic_mem verdict;
+
+	if ((wqe->opcode == WQE_OP_READ || wqe->opcode == WQE_OP_ATOMIC_CS ||
+	     wqe->opcode == WQE_OP_ATOMIC_FA) && qp->params.rd_atomic == 0)
+		return (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
+	verdict = nic_mem_check_list(nic, qp->pdn, wqe);
+	return verdict == NIC_MEM_OK ? (struct nic_fault){0} : nic_mem_fault(verdict);
+}
+
+static uint8_t flags_of(const struct nic_qp *qp, const struct nic_wqe *wqe)
+{
+	uint8_t flags = 0;
+
+	if (qp->sq_signal_all || (wqe->fm_ce_se & WQE_CE_ALWAYS))
+		flags |= NIC_OP_SIGNAL_F;
+	if (wqe->fm_ce_se & WQE_SOLICITED_F)
+		flags |= NIC_OP_SOLICITED_F;
+	return flags;
+}
+
+/* Whether the entry has to wait until an earlier operation completes. */
+static bool must_wait(const struct nic_qp *qp, const struct nic_wqe *wqe, const struct nic_op *op)
+{
+	bool fence = wqe->fm_ce_se & WQE_FM_MASK;
+
+	if (fence && qp->rd_used != 0)
+		return true;
+	if (nic_op_reads(op) && qp->rd_used >= qp->params.rd_atomic)
+		return true;
+	return ((qp->psn_next - qp->psn_una) & PSN_MASK) + op->psn_count > NIC_PSN_WINDOW;
+}
+
+static void record(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
+{
+	*nic_op_at(nic, qp, qp->op_head) = *op;
+	qp->op_head++;
+	qp->sq_next = (uint16_t)(qp->sq_next + op->wqebb_count);
+	qp->psn_next = psn_add(qp->psn_next, (int32_t)op->psn_count);
+	if (nic_op_reads(op) && op->psn_count != 0)
+		qp->rd_used++;
+}
+
+/* The next entry, as the operation op_head, if it may start now. Its copy is in nic->tx_wqe. */
+static bool start_operation(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_wqe *wqe = &nic->tx_wqe;
+	struct nic_fault fault;
+	struct nic_op op;
+
+	if (qp->state != NIC_QP_RTS || qp->sq_next == qp->sq_pi || qp->sq_halted || qp->sq_stalled)
+		return false;
+	if (qp->op_head - qp->op_tail == NIC_OPS) {
+		qp->sq_stalled = true;
+		return false;
+	}
+	fault = nic_wqe_fetch_send(nic, qp, qp->sq_next, wqe);
+	if (fault.syndrome == 0)
+		fault = check_entry(nic, qp, wqe);
+	op = (struct nic_op){
+		.psn = qp->psn_next,
+		.len_bytes = (uint32_t)wqe->len_bytes,
+		.wqe_index = qp->sq_next,
+		.wqebb_count = wqe->wqebb_count,
+		.opcode = wqe->opcode,
+		.fault = fault,
+	};
+	if (fault.syndrome != 0) {
+		op.flags = NIC_OP_FAILED_F;
+		qp->sq_halted = true;
+	} else {
+		op.flags = flags_of(qp, wqe);
+		op.psn_count = psn_count_of(qp, wqe);
+		if (must_wait(qp, wqe, &op)) {
+			qp->sq_stalled = true;
+			return false;
+		}
+		wqe->owner = nic_wqe_owner(qp, qp->op_head);
+	}
+	record(nic, qp, &op);
+	return true;
+}
+
+/* ---- packets ---------------------------------------------------------------------------------------------------- */
+
+enum sent {
+	SENT,	 /* and psn_send has moved on */
+	BLOCKED, /* no room */
+	FAILED,	 /* the operation now carries a fault */
+};
+
+/* An operation that cannot be sent (any further): it fails when its turn to complete comes. */
+static enum sent fail_operation(struct nic *nic, struct nic_qp *qp, struct nic_op *op,
+				struct nic_fault fault)
+{
+	op->flags |= NIC_OP_FAILED_F;
+	op->fault = fault;
+	qp->sq_halted = true;
+	nic_comp_advance(nic, qp);
+	return FAILED;
+}
+
+/* [IBTA1 table 38]: rows by kind of message, columns by place (enum roce_place). */
+static uint8_t opcode_of(const struct nic_op *op, enum roce_place place)
+{
+	static const uint8_t send[4] = {
+		[ROCE_FIRST] = ROCE_OP_RC_SEND_FIRST, [ROCE_MIDDLE] = ROCE_OP_RC_SEND_MIDDLE,
+		[ROCE_LAST] = ROCE_OP_RC_SEND_LAST, [ROCE_ONLY] = ROCE_OP_RC_SEND_ONLY};
+	static const uint8_t write[4] = {
+		[ROCE_FIRST] = ROCE_OP_RC_WRITE_FIRST, [ROCE_MIDDLE] = ROCE_OP_RC_WRITE_MIDDLE,
+		[ROCE_LAST] = ROCE_OP_RC_WRITE_LAST, [ROCE_ONLY] = ROCE_OP_RC_WRITE_ONLY};
+	bool imm = op->opcode == WQE_OP_SEND_IMM || op->opcode == WQE_OP_WRITE_IMM;
+	bool is_send = op->opcode == WQE_OP_SEND || op->opcode == WQE_OP_SEND_IMM;
+	uint8_t opcode = is_send ? send[place] : write[place];
+
+	/* The opcode with immediate data follows the one without. */
+	return imm && (place & ROCE_LAST) ? (uint8_t)(opcode + 1) : opcode;
+}
+
+static enum roce_place place_of(const struct nic_op *op, uint32_t psn)
+{
+	uint32_t i = (psn - op->psn) & PSN_MASK;
+
+	return (enum roce_place)((i == 0 ? ROCE_FIRST : 0u) |
+				 (i + 1 == op->psn_count ? ROCE_LAST : 0u));
+}
+
+static void store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va, uint32_t rkey,
+		       uint32_t len_bytes)
+{
+	uint8_t *reth = bth + info->reth_off;
+
+	be64_store(reth + ROCE_RETH_VA_OFF, va);
+	be32_store(reth + ROCE_RETH_RKEY_OFF, rkey);
+	be32_store(reth + ROCE_RETH_LEN_OFF, len_bytes);
+}
+
+/* PSNs [psn_send, psn_send + count) are on their way. */
+static void sent(struct nic *nic, struct nic_qp *qp, uint32_t count)
+{
+	uint32_t before = (qp->psn_high - qp->psn_send) & PSN_MASK;
+
+	if (before != 0)
+		nic->counters.retransmits++;
+	qp->psn_send = psn_add(qp->psn_send, (int32_t)count);
+	if (before < count)
+		qp->psn_high = qp->psn_send;
+	if (qp->deadline_ns == NIC_TIME_NEVER && qp->timeout_ns != 0)
+		nic_timer_set(nic, qp, nic->now_ns + qp->timeout_ns);
+}
+
+static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op *op,
+			      struct nic_wqe *wqe)
+{
+	uint32_t psn = qp->psn_send;
+	uint32_t off = offset_of(qp, op, psn);
+	uint32_t left = op->len_bytes - off;
+	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
+	enum roce_place place = place_of(op, psn);
+	uint8_t opcode = opcode_of(op, place);
+	const struct roce_opcode_info *info = &roce_opcodes[opcode];
+	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1;
+	bool se = (op->flags & NIC_OP_SOLICITED_F) && (place & ROCE_LAST);
+	enum nic_mem verdict;
+	uint8_t *bth;
+
+	bth = nic_tx_open(nic, qp, opcode, se ? ROCE_BTH_SE_F : 0, ack_req, psn, n);
+	if (!bth)
+		return BLOCKED;
+	if (info->reth_off)
+		store_reth(bth, info, wqe->raddr, wqe->rkey, op->len_bytes);
+	if (info->imm_off)
+		be32_store(bth + info->imm_off, wqe->imm);
+	verdict = nic_mem_gather(nic, qp->pdn, wqe, off, bth + info->header_bytes, n);
+	if (verdict != NIC_MEM_OK) {
+		nic_tx_drop(nic);
+		return fail_operation(nic, qp, op, nic_mem_fault(verdict));
+	}
+	nic_tx_close(nic, qp, bth, opcode, n);
+	sent(nic, qp, 1);
+	return SENT;
+}
+
+static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_op *op,
+			   const struct nic_wqe *wqe)
+{
+	uint8_t opcode = ROCE_OP_RC_READ_REQ;
+	uint32_t off = offset_of(qp, op, qp->psn_send);
+	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, true, qp->psn_send, 0);
+
+	if (!bth)
+		return BLOCKED;
+	store_reth(bth, &roce_opcodes[opcode], wqe->raddr + off, wqe->rkey, op->len_bytes - off);
+	nic_tx_close(nic, qp, bth, opcode, 0);
+	sent(nic, qp, op->psn_count - (off >> qp->mtu_log2));
+	return SENT;
+}
+
+static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_op *op,
+			     const struct nic_wqe *wqe)
+{
+	bool is_add = op->opcode == WQE_OP_ATOMIC_FA;
+	uint8_t opcode = is_add ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_CMP_SWAP;
+	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, true, qp->psn_send, 0);
+	uint8_t *eth;
+
+	if (!bth)
+		return BLOCKED;
+	eth = bth + roce_opcodes[opcode].atomic_off;
+	be64_store(eth + ROCE_ATOMIC_VA_OFF, wqe->raddr);
+	be32_store(eth + ROCE_ATOMIC_RKEY_OFF, wqe->rkey);
+	be64_store(eth + ROCE_ATOMIC_SWAP_ADD_OFF, wqe->swap_add);
+	be64_store(eth + ROCE_ATOMIC_COMPARE_OFF, is_add ? 0 : wqe->compare);
+	nic_tx_close(nic, qp, bth, opcode, 0);
+	sent(nic, qp, 1);
+	return SENT;
+}
+
+/* The packet of op_cur at psn_send. */
+static enum sent send_packet(struct nic *nic, struct nic_qp *qp, struct nic_op *op)
+{
+	struct nic_wqe *wqe = nic_wqe_again(nic, qp, op, qp->op_cur, &nic->tx_wqe);
+
+	if (!wqe)
+		return fail_operation(nic, qp, op,
+				      (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE});
+	switch (op->opcode) {
+	case WQE_OP_SEND:
+	case WQE_OP_SEND_IMM:
+	case WQE_OP_WRITE:
+	case WQE_OP_WRITE_IMM:
+		return send_message(nic, qp, op, wqe);
+	case WQE_OP_READ:
+		return send_read(nic, qp, op, wqe);
+	case WQE_OP_ATOMIC_CS:
+	case WQE_OP_ATOMIC_FA:
+		return send_atomic(nic, qp, op, wqe);
+	}
+	UNREACHABLE();
+}
+
+static bool fully_sent(const struct nic_qp *qp, const struct nic_op *op)
+{
+	return ((qp->psn_send - op->psn) & PSN_MASK) >= op->psn_count;
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------------------------- */
+
+void nic_req_go_back(struct nic *nic, struct nic_qp *qp)
+{
+	qp->op_cur = qp->op_tail;
+	qp->psn_send = qp->psn_una;
+	qp->went_back = true;
+	if (nic_req_has_work(qp))
+		nic_ready(nic, qp);
+}
+
+/* Brings op_cur to an operation with something to send; false: there is none now. */
+static bool next_operation(struct nic *nic, struct nic_qp *qp)
+{
+	for (;;) {
+		const struct nic_op *op;
+
+		if (qp->op_cur == qp->op_head && !start_operation(nic, qp))
+			return false;
+		op = nic_op_at(nic, qp, qp->op_cur);
+		if (!(op->flags & NIC_OP_FAILED_F) && !fully_sent(qp, op))
+			return true;
+		/* A failed one is never sent; nothing after it is either. */
+		qp->op_cur++;
+		if (op->psn_count == 0 || (op->flags & NIC_OP_FAILED_F))
+			nic_comp_advance(nic, qp);
+		if (op->flags & NIC_OP_FAILED_F)
+			qp->op_cur = qp->op_head;
+		if (qp->state == NIC_QP_ERR)
+			return false;
+	}
+}
+
+enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->state != NIC_QP_RTS && qp->state != NIC_QP_SQD)
+		return NIC_TURN_DONE;
+	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {
+		if (qp->rnr_waiting || !next_operation(nic, qp))
+			return NIC_TURN_DONE;
+		if (nic->left_packets == 0 || nic->left_bytes <= 0)
+			return NIC_TURN_AGAIN;
+		switch (send_packet(nic, qp, nic_op_at(nic, qp, qp->op_cur))) {
+		case SENT:
+			break;
+		case BLOCKED:
+			return NIC_TURN_BLOCKED;
+		case FAILED:
+			return NIC_TURN_AGAIN;
+		}
+	}
+	return nic_req_has_work(qp) ? NIC_TURN_AGAIN : NIC_TURN_DONE;
+}

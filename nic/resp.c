@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * resp.c - the responder: a request is classified, without any effect, and then acted on.
+ *
+ * Classification is a row of checks, in the order of [IBTA1 9.7.4]: sequence, opcode, length, rights,
+ * resources. Each gives RESP_NEXT or the verdict. Only the actions change anything.
+ *
+ * Output is made in nic_resp_run, in the order of the requests. READs and atomics are remembered in a
+ * ring of struct nic_res; a duplicate request makes its run of packets due again, from where it asks.
+ */
+#include "nic/nic_priv.h"
+
+/* What is to be done with a request. */
+enum resp_step {
+	RESP_NEXT,	/* go on to the next check */
+	RESP_SEND,	/* put the payload into the oldest receive */
+	RESP_WRITE,	/* put the payload into a region */
+	RESP_READ,	/* answer from a region */
+	RESP_ATOMIC,	/* change a value */
+	RESP_DUPLICATE, /* it was done before: answer again */
+	RESP_GAP,	/* something before it is missing */
+	RESP_RNR,	/* no receive is posted */
+	RESP_INVALID,	/* not a request that may come here and now */
+	RESP_NO_ACCESS, /* the key does not allow it */
+};
+
+/* ---- fields of a request ------------------------------------------------------------------------------- */
+
+static uint64_t reth_va(const struct nic_pkt *pkt)
+{
+	return be64_load(pkt->header + pkt->info->reth_off + ROCE_RETH_VA_OFF);
+}
+
+static uint32_t reth_rkey(const struct nic_pkt *pkt)
+{
+	return be32_load(pkt->header + pkt->info->reth_off + ROCE_RETH_RKEY_OFF);
+}
+
+static uint32_t reth_len(const struct nic_pkt *pkt)
+{
+	return be32_load(pkt->header + pkt->info->reth_off + ROCE_RETH_LEN_OFF);
+}
+
+static uint64_t atomic_va(const struct nic_pkt *pkt)
+{
+	return be64_load(pkt->header + pkt->info->atomic_off + ROCE_ATOMIC_VA_OFF);
+}
+
+static uint32_t atomic_rkey(const struct nic_pkt *pkt)
+{
+	return be32_load(pkt->header + pkt->info->atomic_off + ROCE_ATOMIC_RKEY_OFF);
+}
+
+static uint32_t packets_of(const struct nic_qp *qp, uint32_t len_bytes)
+{
+	uint64_t mtu_bytes = 1ull << qp->mtu_log2;
+
+	return len_bytes == 0 ? 1 : (uint32_t)((len_bytes + mtu_bytes - 1) >> qp->mtu_log2);
+}
+
+/* ---- checks: no effects ---------------------------------------------------------------------------------- */
+
+static enum resp_step check_psn(const struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	int32_t ahead = psn_diff(pkt->psn, qp->epsn);
+
+	if (ahead < 0)
+		return RESP_DUPLICATE;
+	return ahead > 0 ? RESP_GAP : RESP_NEXT;
+}
+
+/* A message is not interrupted, and does not start in the middle [IBTA1 9.7.4.1.2]. */
+static enum resp_step check_place(const struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	if (pkt->info->headers & ROCE_H_IETH)
+		return RESP_INVALID; /* send with invalidate: not a feature of this NIC yet */
+	if (roce_opcode_starts(pkt->opcode))
+		return qp->rx_kind == ROCE_KIND_UNKNOWN ? RESP_NEXT : RESP_INVALID;
+	return qp->rx_kind == pkt->info->kind ? RESP_NEXT : RESP_INVALID;
+}
+
+static enum resp_step check_length(const struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	uint32_t mtu_bytes = 1u << qp->mtu_log2;
+	uint32_t n = pkt->payload_bytes;
+
+	switch ((enum roce_payload_rule)pkt->info->payload) {
+	case ROCE_PAYLOAD_NONE:
+	case ROCE_PAYLOAD_CNP:
+		return RESP_NEXT;
+	case ROCE_PAYLOAD_MTU:
+		return n == mtu_bytes ? RESP_NEXT : RESP_INVALID;
+	case ROCE_PAYLOAD_TAIL:
+		return n != 0 && n <= mtu_bytes ? RESP_NEXT : RESP_INVALID;
+	case ROCE_PAYLOAD_UP_TO_MTU:
+		return n <= mtu_bytes ? RESP_NEXT : RESP_INVALID;
+	}
+	UNREACHABLE();
+}
+
+/* A WRITE brings exactly what its RETH announced; no message is over the limit. */
+static enum resp_step check_announced(const struct nic *nic, const struct nic_qp *qp,
+				      const struct nic_pkt *pkt)
+{
+	uint64_t limit_bytes = 1ull << nic->config.message_max_bytes_log2;
+	uint32_t len_bytes;
+
+	if (pkt->info->kind == ROCE_KIND_SEND)
+		return (uint64_t)qp->rx_off + pkt->payload_bytes <= limit_bytes ? RESP_NEXT :
+										   RESP_INVALID;
+	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
+		return RESP_NEXT;
+	len_bytes = pkt->info->reth_off ? reth_len(pkt) : qp->rx_len - qp->rx_off;
+	if (len_bytes > limit_bytes)
+		return RESP_INVALID;
+	if (pkt->info->kind == ROCE_KIND_READ_REQ)
+		return RESP_NEXT;
+	if (roce_opcode_ends(pkt->opcode))
+		return pkt->payload_bytes == len_bytes ? RESP_NEXT : RESP_INVALID;
+	return pkt->payload_bytes < len_bytes ? RESP_NEXT : RESP_INVALID;
+}
+
+/* What the queue pair lets its peer do [IBTA1 table 57: else NAK invalid request]. */
+static enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	uint32_t need = 0;
+
+	if (pkt->info->kind == ROCE_KIND_WRITE)
+		need = NIC_ACCESS_REMOTE_WRITE_F;
+	else if (pkt->info->kind == ROCE_KIND_READ_REQ)
+		need = NIC_ACCESS_REMOTE_READ_F;
+	else if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
+		need = NIC_ACCESS_REMOTE_ATOMIC_F;
+	return need & ~qp->params.access ? RESP_INVALID : RESP_NEXT;
+}
+
+/* What the region lets anyone do; nothing is asked for a message without bytes [IBTA1 C9-88]. */
+static enum resp_step check_region(const struct nic *nic, const struct nic_qp *qp,
+				   const struct nic_pkt *pkt)
+{
+	bool reads = pkt->info->kind == ROCE_KIND_READ_REQ;
+	uint64_t host_va;
+
+	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ) {
+		if (atomic_va(pkt) % sizeof(uint64_t) != 0)
+			return RESP_INVALID;
+		return nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt),
+				     sizeof(uint64_t), NIC_ACCESS_REMOTE_ATOMIC_F,
+				     &host_va) == NIC_MEM_OK ? RESP_NEXT : RESP_NO_ACCESS;
+	}
+	if (!pkt->info->reth_off || reth_len(pkt) == 0)
+		return RESP_NEXT;
+	return nic_mem_check(nic, qp->pdn, reth_rkey(pkt), reth_va(pkt), reth_len(pkt),
+			     reads ? NIC_ACCESS_REMOTE_READ_F : NIC_ACCESS_REMOTE_WRITE_F,
+			     &host_va) == NIC_MEM_OK ? RESP_NEXT : RESP_NO_ACCESS;
+}
+
+static bool needs_receive(const struct nic_pkt *pkt)
+{
+	if (pkt->info->kind == ROCE_KIND_SEND)
+		return roce_opcode_starts(pkt->opcode);
+	return pkt->info->imm_off != 0;
+}
+
+static uint32_t due_count(const struct nic_qp *qp)
+{
+	uint32_t count = 0;
+
+	for (uint32_t left = qp->res_due; left != 0; left &= left - 1)
+		count++;
+	return count;
+}
+
+/* Receives, and places for responses: more READs and atomics than were agreed on is a peer's fault. */
+static enum resp_step check_resources(const struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	uint32_t due = due_count(qp);
+
+	switch ((enum roce_kind)pkt->info->kind) {
+	case ROCE_KIND_SEND:
+		return needs_receive(pkt) && qp->rq_ci == qp->rq_pi ? RESP_RNR : RESP_SEND;
+	case ROCE_KIND_WRITE:
+		return needs_receive(pkt) && qp->rq_ci == qp->rq_pi ? RESP_RNR : RESP_WRITE;
+	case ROCE_KIND_READ_REQ:
+		return due < qp->params.dest_rd_atomic ? RESP_READ : RESP_INVALID;
+	case ROCE_KIND_ATOMIC_REQ:
+		return due < qp->params.dest_rd_atomic ? RESP_ATOMIC : RESP_INVALID;
+	case ROCE_KIND_READ_RESP:
+	case ROCE_KIND_ATOMIC_RESP:
+	case ROCE_KIND_ACK:
+	case ROCE_KIND_CNP:
+	case ROCE_KIND_UNKNOWN:
+		break;
+	}
+	UNREACHABLE();
+}
+
+static enum resp_step classify(const struct nic *nic, const struct nic_qp *qp,
+			       const struct nic_pkt *pkt)
+{
+	enum resp_step step = check_psn(qp, pkt);
+
+	if (step == RESP_NEXT)
+		step = check_place(qp, pkt);
+	if (step == RESP_NEXT)
+		step = check_length(qp, pkt);
+	if (step == RESP_NEXT)
+		step = check_announced(nic, qp, pkt);
+	if (step == RESP_NEXT)
+		step = check_rights(qp, pkt);
+	if (step == RESP_NEXT)
+		step = check_region(nic, qp, pkt);
+	if (step == RESP_NEXT)
+		step = check_resources(qp, pkt);
+	return step;
+}
+
+/* ---- answers that are not data ---------------------------------------------------------------------------- */
+
+static void owe_ack(struct nic *nic, struct nic_qp *qp)
+{
+	qp->ack_due = true;
+	nic_ready(nic, qp);
+}
+
+static void owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	qp->nak_due = syndrome;
+	qp->nak_psn = psn;
+	qp->nak_sent = true;
+	nic_ready(nic, qp);
+}
+
+/* The queue pair has had it: one NAK, then silence. psn is that of the request that did it. */
+static void die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint32_t psn)
+{
+	enum nic_event_kind kind = NIC_EVENT_QP_FATAL;
+
+	if (syndrome == ROCE_NAK_INVALID_REQUEST)
+		kind = NIC_EVENT_QP_REQ_ERR;
+	else if (syndrome == ROCE_NAK_REMOTE_ACCESS)
+		kind = NIC_EVENT_QP_ACCESS_ERR;
+	owe_nak(nic, qp, (uint8_t)syndrome, psn);
+	qp->last_words = true;
+	nic_qp_error(nic, qp);
+	nic_qp_event(nic, qp, kind);
+}
+
+/* A receive that fails takes the queue pair with it. */
+static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
+{
+	bool too_long = fault.syndrome == CQE_SYND_LOCAL_LENGTH;
+
+	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, qp->rq_ci++, fault);
+	die(nic, qp, too_long ? ROCE_NAK_INVALID_REQUEST : ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+}
+
+/* ---- SEND and WRITE -------------------------------------------------------------------------------------------- */
+
+static void complete_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	bool imm = pkt->info->imm_off != 0;
+	bool write = pkt->info->kind == ROCE_KIND_WRITE;
+	struct nic_done done = {
+		.opcode = write ? CQE_RESP_WR_IMM : imm ? CQE_RESP_SEND_IMM : CQE_RESP_SEND,
+		.solicited = pkt->se,
+		.wqe_counter = qp->rq_ci,
+		.byte_cnt = qp->rx_off,
+		.imm = imm ? be32_load(pkt->header + pkt->info->imm_off) : 0,
+	};
+
+	qp->rq_ci++;
+	nic_cq_done(nic, qp, qp->cqn_recv, &done);
+}
+
+/* On to the next packet. A NAK that asked for this one, and is not sent yet, is out of date. */
+static void move_epsn(struct nic_qp *qp, uint32_t count)
+{
+	qp->epsn = psn_add(qp->epsn, (int32_t)count);
+	qp->nak_sent = false;
+	qp->nak_due = 0;
+}
+
+/* The packet's effect is there. */
+static void taken(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	move_epsn(qp, 1);
+	if (roce_opcode_ends(pkt->opcode)) {
+		qp->rx_kind = ROCE_KIND_UNKNOWN;
+		qp->msn = (qp->msn + 1) & ROCE_MSN_MASK;
+		if (pkt->info->kind == ROCE_KIND_SEND || pkt->info->imm_off)
+			complete_receive(nic, qp, pkt);
+		qp->rx_off = 0;
+	} else {
+		qp->rx_kind = pkt->info->kind;
+	}
+	if (pkt->ack_req && qp->state != NIC_QP_ERR)
+		owe_ack(nic, qp);
+}
+
+static void apply_send(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	enum nic_mem verdict;
+
+	if (!nic_wqe_fetch_receive(nic, qp)) {
+		die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		return;
+	}
+	verdict = nic_mem_scatter(nic, qp->pdn, &nic->rx_wqe, qp->rx_off, pkt->payload,
+				  pkt->payload_bytes);
+	if (verdict != NIC_MEM_OK) {
+		die_of_receive(nic, qp, nic_mem_fault(verdict));
+		return;
+	}
+	qp->rx_off += pkt->payload_bytes;
+	taken(nic, qp, pkt);
+}
+
+static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	uint64_t host_va;
+
+	if (pkt->info->reth_off) {
+		qp->rx_va = reth_va(pkt);
+		qp->rx_rkey = reth_rkey(pkt);
+		qp->rx_len = reth_len(pkt);
+		qp->rx_off = 0;
+	}
+	if (pkt->payload_bytes != 0) {
+		/* Again for each packet: the region may have gone meanwhile. */
+		if (nic_mem_check(nic, qp->pdn, qp->rx_rkey, qp->rx_va + qp->rx_off,
+				  pkt->payload_bytes, NIC_ACCESS_REMOTE_WRITE_F,
+				  &host_va) != NIC_MEM_OK) {
+			die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
+			return;
+		}
+		if (!nic_mem_write(nic, host_va, pkt->payload, pkt->payload_bytes)) {
+			die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+			return;
+		}
+	}
+	qp->rx_off += pkt->payload_bytes;
+	taken(nic, qp, pkt);
+}
+
+/* ---- READs and atomics -------------------------------------------------------------------------------------------- */
+
+static void make_due(struct nic *nic, struct nic_qp *qp, uint32_t slot)
+{
+	qp->res_due |= (uint16_t)(1u << slot);
+	nic_ready(nic, qp);
+}
+
+static struct nic_res *new_res(struct nic_qp *qp, uint32_t psn_count, uint32_t *slot)
+{
+	struct nic_res *res;
+
+	*slot = qp->res_head++ & (NIC_RES - 1);
+	res = &qp->res[*slot];
+	qp->msn = (qp->msn + 1) & ROCE_MSN_MASK;
+	*res = (struct nic_res){
+		.psn = qp->epsn,
+		.psn_count = psn_count,
+		.run_end = psn_count,
+		.msn = qp->msn,
+	};
+	move_epsn(qp, psn_count);
+	return res;
+}
+
+static void apply_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	uint32_t slot;
+	struct nic_res *res = new_res(qp, packets_of(qp, reth_len(pkt)), &slot);
+
+	res->va = reth_va(pkt);
+	res->rkey = reth_rkey(pkt);
+	res->len_bytes = reth_len(pkt);
+	res->run_len_bytes = res->len_bytes;
+	make_due(nic, qp, slot);
+}
+
+static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	const uint8_t *eth = pkt->header + pkt->info->atomic_off;
+	bool is_add = pkt->opcode == ROCE_OP_RC_FETCH_ADD;
+	struct nic_res *res;
+	uint64_t host_va;
+	uint64_t old;
+	uint32_t slot;
+
+	if (nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt), sizeof(old),
+			  NIC_ACCESS_REMOTE_ATOMIC_F, &host_va) != NIC_MEM_OK)
+		UNREACHABLE();
+	if (!nic_mem_atomic(nic, is_add, host_va, be64_load(eth + ROCE_ATOMIC_COMPARE_OFF),
+			    be64_load(eth + ROCE_ATOMIC_SWAP_ADD_OFF), &old)) {
+		die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		return;
+	}
+	res = new_res(qp, 1, &slot);
+	res->is_atomic = true;
+	res->value = old;
+	make_due(nic, qp, slot);
+}
+
+/* ---- duplicates ------------------------------------------------------------------------------------------------------ */
+
+/* The remembered request that psn is part of, and its slot; NULL: too old, or never was. */
+static struct nic_res *find_res(struct nic_qp *qp, uint32_t psn, bool is_atomic, uint32_t *slot)
+{
+	uint32_t count = qp->res_head < NIC_RES ? qp->res_head : NIC_RES;
+
+	for (uint32_t i = 1; i <= count; i++) {
+		struct nic_res *res;
+
+		*slot = (qp->res_head - i) & (NIC_RES - 1);
+		res = &qp->res[*slot];
+		if (psn_in(psn, res->psn, res->psn_count))
+			return res->is_atomic == is_atomic ? res : NULL;
+	}
+	return NULL;
+}
+
+/* A READ asked for again, whole or from the middle: the same bytes [IBTA1 C9-103 ff.]. */
+static void repeat_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	uint32_t slot;
+	struct nic_res *res = find_res(qp, pkt->psn, false, &slot);
+	uint32_t first, off;
+
+	if (!res)
+		return;
+	first = (pkt->psn - res->psn) & PSN_MASK;
+	off = first << qp->mtu_log2;
+	if (reth_va(pkt) != res->va + off || reth_rkey(pkt) != res->rkey ||
+	    reth_len(pkt) > res->len_bytes - off)
+		return;
+	/* Still to come, and from no later on: one answer is enough. */
+	if ((qp->res_due >> slot & 1) && res->run_next == res->run_start && res->run_start <= first &&
+	    res->run_len_bytes == res->len_bytes)
+		return;
+	res->run_start = res->run_next = first;
+	res->run_end = first + packets_of(qp, reth_len(pkt));
+	res->run_len_bytes = off + reth_len(pkt);
+	make_due(nic, qp, slot);
+}
+
+static void repeat_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	uint32_t slot;
+	struct nic_res *res = find_res(qp, pkt->psn, true, &slot);
+
+	if (!res)
+		return;
+	res->run_next = 0;
+	make_due(nic, qp, slot);
+}
+
+static void duplicate(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	nic->counters.rx_duplicate++;
+	if (pkt->info->kind == ROCE_KIND_READ_REQ)
+		repeat_read(nic, qp, pkt);
+	else if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
+		repeat_atomic(nic, qp, pkt);
+	else
+		owe_ack(nic, qp);
+}
+
+static void gap(struct nic *nic, struct nic_qp *qp)
+{
+	nic->counters.rx_out_of_sequence++;
+	if (!qp->nak_sent)
+		owe_nak(nic, qp, ROCE_NAK_PSN_SEQUENCE, qp->epsn);
+}
+
+/* ---- a request ------------------------------------------------------------------------------------------------------------ */
+
+/* The counter of receives is read only when those known are used up. false: it makes no sense. */
+static bool refresh_receives(struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t word;
+
+	if (qp->rq_ci != qp->rq_pi || qp->rq_count == 0)
+		return true;
+	if (!nic_mem_load_be32(nic, qp->db_va + 4 * DB_RECV, &word) ||
+	    (uint16_t)(word - qp->rq_ci) > qp->rq_count)
+		return false;
+	qp->rq_pi = (uint16_t)word;
+	return true;
+}
+
+void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	if (!qp->comm_est) {
+		qp->comm_est = true;
+		if (qp->state == NIC_QP_RTR)
+			nic_qp_event(nic, qp, NIC_EVENT_QP_COMM_EST);
+	}
+	if (needs_receive(pkt) && !refresh_receives(nic, qp)) {
+		die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		return;
+	}
+	switch (classify(nic, qp, pkt)) {
+	case RESP_SEND:
+		apply_send(nic, qp, pkt);
+		return;
+	case RESP_WRITE:
+		apply_write(nic, qp, pkt);
+		return;
+	case RESP_READ:
+		apply_read(nic, qp, pkt);
+		return;
+	case RESP_ATOMIC:
+		apply_atomic(nic, qp, pkt);
+		return;
+	case RESP_DUPLICATE:
+		duplicate(nic, qp, pkt);
+		return;
+	case RESP_GAP:
+		gap(nic, qp);
+		return;
+	case RESP_RNR:
+		owe_nak(nic, qp, (uint8_t)(ROCE_SYNDROME_RNR | qp->params.min_rnr_timer), qp->epsn);
+		return;
+	case RESP_INVALID:
+		die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
+		return;
+	case RESP_NO_ACCESS:
+		die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
+		return;
+	case RESP_NEXT:
+		break;
+	}
+	UNREACHABLE();
+}
+
+/* ---- output ----------------------------------------------------------------------------------------------------------------- */
+
+static void store_aeth(uint8_t *aeth, uint8_t syndrome, uint32_t msn)
+{
+	be32_store(aeth, (uint32_t)syndrome << 24 | msn);
+}
+
+static void count_answer(struct nic *nic, uint8_t syndrome)
+{
+	switch (syndrome) {
+	case ROCE_SYNDROME_ACK:
+		nic->counters.tx_ack++;
+		return;
+	case ROCE_NAK_PSN_SEQUENCE:
+		nic->counters.tx_nak_sequence++;
+		return;
+	case ROCE_NAK_INVALID_REQUEST:
+		nic->counters.tx_nak_invalid++;
+		return;
+	case ROCE_NAK_REMOTE_ACCESS:
+		nic->counters.tx_nak_access++;
+		return;
+	case ROCE_NAK_REMOTE_OPERATION:
+		nic->counters.tx_nak_operational++;
+		return;
+	}
+	nic->counters.tx_rnr++;
+}
+
+/* One ACK or NAK; false: no room. */
+static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	uint8_t *bth = nic_tx_open(nic, qp, ROCE_OP_RC_ACK, 0, false, psn, 0);
+
+	if (!bth)
+		return false;
+	store_aeth(bth + ROCE_BTH_BYTES, syndrome, qp->msn);
+	nic_tx_close(nic, qp, bth, ROCE_OP_RC_ACK, 0);
+	count_answer(nic, syndrome);
+	return true;
+}
+
+static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res)
+{
+	uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK;
+	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, res->psn, 0);
+
+	if (!bth)
+		return false;
+	store_aeth(bth + ROCE_BTH_BYTES, ROCE_SYNDROME_ACK, res->msn);
+	be64_store(bth + roce_opcodes[opcode].atomic_ack_off, res->value);
+	nic_tx_close(nic, qp, bth, opcode, 0);
+	return true;
+}
+
+static uint8_t read_opcode(const struct nic_res *res)
+{
+	bool first = res->run_next == res->run_start;
+	bool last = res->run_next + 1 == res->run_end;
+
+	if (first)
+		return last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
+	return last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE;
+}
+
+/* Reads n bytes of the region into the packet; else *syndrome says why not. */
+static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res,
+			uint32_t off, uint8_t *dst, uint32_t n, enum roce_nak *syndrome)
+{
+	uint64_t host_va;
+
+	if (n == 0)
+		return true;
+	/* Again for each packet: the region may have gone meanwhile. */
+	*syndrome = ROCE_NAK_REMOTE_ACCESS;
+	if (nic_mem_check(nic, qp->pdn, res->rkey, res->va + off, n, NIC_ACCESS_REMOTE_READ_F,
+			  &host_va) != NIC_MEM_OK)
+		return false;
+	*syndrome = ROCE_NAK_REMOTE_OPERATION;
+	return nic_mem_read(nic, dst, host_va, n);
+}
+
+/* A READ that breaks half way: nothing after it is answered. */
+static void break_off(struct nic *nic, struct nic_qp *qp, const struct nic_res *res,
+		      enum roce_nak syndrome)
+{
+	uint32_t psn = psn_add(res->psn, (int32_t)res->run_next);
+
+	qp->res_due = 0;
+	if (qp->state == NIC_QP_ERR) {
+		/* It was dying of a later request; the earlier one's NAK is the one to send. */
+		owe_nak(nic, qp, (uint8_t)syndrome, psn);
+		return;
+	}
+	die(nic, qp, syndrome, psn);
+}
+
+static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_res *res)
+{
+	uint32_t off = res->run_next << qp->mtu_log2;
+	uint32_t left = res->run_len_bytes - off;
+	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
+	uint8_t opcode = read_opcode(res);
+	const struct roce_opcode_info *info = &roce_opcodes[opcode];
+	enum roce_nak syndrome;
+	uint8_t *bth;
+
+	bth = nic_tx_open(nic, qp, opcode, 0, false, psn_add(res->psn, (int32_t)res->run_next), n);
+	if (!bth)
+		return false;
+	if (info->aeth_off)
+		store_aeth(bth + info->aeth_off, ROCE_SYNDROME_ACK, res->msn);
+	if (!read_region(nic, qp, res, off, bth + info->header_bytes, n, &syndrome)) {
+		nic_tx_drop(nic);
+		break_off(nic, qp, res, syndrome);
+		return true;
+	}
+	nic_tx_close(nic, qp, bth, opcode, n);
+	return true;
+}
+
+/* The oldest slot with something due. */
+static uint32_t oldest_due(const struct nic_qp *qp)
+{
+	uint32_t head = qp->res_head & (NIC_RES - 1);
+	uint32_t twice = (uint32_t)qp->res_due << NIC_RES | qp->res_due;
+
+	ASSERT(qp->res_due != 0);
+	/* Slot head is the oldest of all: look from there upwards, around the ring. */
+	return (head + (uint32_t)__builtin_ctz(twice >> head)) & (NIC_RES - 1);
+}
+
+/* One packet of the oldest due response; false: no room. */
+static bool send_response(struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t slot = oldest_due(qp);
+	struct nic_res *res = &qp->res[slot];
+	bool room = res->is_atomic ? send_atomic_response(nic, qp, res) :
+				     send_read_response(nic, qp, res);
+
+	if (!room)
+		return false;
+	if (++res->run_next >= res->run_end)
+		qp->res_due &= (uint16_t)~(1u << slot);
+	return true;
+}
+
+/* The ACK or NAK that stands after all responses; false: no room. */
+static bool send_last(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->nak_due) {
+		if (!send_answer(nic, qp, qp->nak_due, qp->nak_psn))
+			return false;
+	} else if (qp->ack_due) {
+		if (!send_answer(nic, qp, ROCE_SYNDROME_ACK, psn_add(qp->epsn, -1)))
+			return false;
+	}
+	qp->nak_due = 0;
+	qp->ack_due = false;
+	qp->last_words = false;
+	return true;
+}
+
+enum nic_turn nic_resp_run(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->state == NIC_QP_ERR && !qp->last_words)
+		return NIC_TURN_DONE;
+	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {
+		if (qp->res_due == 0 && qp->nak_due == 0 && !qp->ack_due)
+			return NIC_TURN_DONE;
+		if (nic->left_packets == 0 || nic->left_bytes <= 0)
+			return NIC_TURN_AGAIN;
+		if (!(qp->res_due ? send_response(nic, qp) : send_last(nic, qp)))
+			return NIC_TURN_BLOCKED;
+	}
+	return qp->res_due || qp->nak_due || qp->ack_due ? NIC_TURN_AGAIN : NIC_TURN_DONE;
+}

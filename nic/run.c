@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * run.c - who gets a turn, and why: doorbells, scans of doorbell records, and the turns themselves.
+ */
+#include "nic/nic_priv.h"
+
+/* ---- noticing work ------------------------------------------------------------------------------------ */
+
+/* A queue pair in error flushes what is posted to it later, too. */
+static void look_flush(struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t send = qp->sq_pi;
+	uint32_t recv = qp->rq_pi;
+
+	if ((qp->sq_count != 0 && !nic_mem_load_be32(nic, qp->db_va + 4 * DB_SEND, &send)) ||
+	    (qp->rq_count != 0 && !nic_mem_load_be32(nic, qp->db_va + 4 * DB_RECV, &recv))) {
+		nic->qp_watch[qp->watch].look = NIC_LOOK_NOT;
+		return;
+	}
+	if ((uint16_t)(send - qp->sq_next) <= qp->sq_count)
+		qp->sq_pi = (uint16_t)send;
+	if ((uint16_t)(recv - qp->rq_ci) <= qp->rq_count)
+		qp->rq_pi = (uint16_t)recv;
+	if (qp->sq_pi != qp->sq_next || qp->rq_pi != qp->rq_ci)
+		nic_ready(nic, qp);
+}
+
+static void look(struct nic *nic, const struct nic_qp_watch *watch)
+{
+	struct nic_qp *qp = &nic->qps[watch->index];
+
+	switch ((enum nic_look)watch->look) {
+	case NIC_LOOK_NOT:
+		return;
+	case NIC_LOOK_SQ:
+		nic_req_kick(nic, qp);
+		return;
+	case NIC_LOOK_FLUSH:
+		look_flush(nic, qp);
+		return;
+	}
+	UNREACHABLE();
+}
+
+/* A register names an entry that the record does not have: an application's bug, told once. */
+static void check_ahead(struct nic *nic, struct nic_qp *qp, uint16_t index)
+{
+	if (qp->db_ahead || qp->state != NIC_QP_RTS || counter16_diff(index, qp->sq_pi) < 0)
+		return;
+	qp->db_ahead = true;
+	nic->counters.db_ahead++;
+	nic_qp_event(nic, qp, NIC_EVENT_DB_AHEAD);
+}
+
+void nic_doorbell(struct nic *nic, uint64_t word, uint64_t now_ns)
+{
+	/* opmod:8 index:16 opcode:8 qpn:24 ds:8 */
+	uint64_t ctrl = be64_to((struct be64){word});
+	struct nic_qp *qp = nic_qp_find(nic, (uint32_t)ctrl >> 8);
+
+	nic->now_ns = now_ns;
+	if (!qp)
+		return;
+	look(nic, &nic->qp_watch[qp->watch]);
+	check_ahead(nic, qp, (uint16_t)(ctrl >> 40));
+}
+
+void nic_scan(struct nic *nic, uint64_t now_ns)
+{
+	nic->now_ns = now_ns;
+	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
+		struct nic_qp_watch *watch = &nic->qp_watch[i];
+		uint32_t word;
+
+		/* The common case, without touching the queue pair. */
+		if (watch->look == NIC_LOOK_SQ &&
+		    nic_mem_load_be32(nic, watch->db_va + 4 * DB_SEND, &word) &&
+		    (uint16_t)word == watch->sq_seen)
+			continue;
+		look(nic, watch);
+	}
+	nic_cq_scan(nic, now_ns);
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------ */
+
+static struct nic_qp *take_ready(struct nic *nic)
+{
+	struct nic_qp *qp = &nic->qps[nic->ready_head];
+
+	ASSERT(nic->ready_count != 0 && qp->is_ready);
+	nic->ready_head = qp->ready_next;
+	nic->ready_count--;
+	qp->is_ready = false;
+	return qp;
+}
+
+/* What it owes as responder comes first: a peer waits for it. */
+static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
+{
+	enum nic_turn as_responder, as_requester;
+
+	/* The list is not told of a destroy. */
+	if (!qp->live)
+		return NIC_TURN_DONE;
+	as_responder = nic_resp_run(nic, qp);
+	if (qp->state == NIC_QP_ERR)
+		as_requester = nic_qp_flush(nic, qp);
+	else if (as_responder == NIC_TURN_BLOCKED)
+		return NIC_TURN_BLOCKED;
+	else
+		as_requester = nic_req_run(nic, qp);
+	return as_responder > as_requester ? as_responder : as_requester;
+}
+
+enum nic_more nic_run(struct nic *nic, const struct nic_budget *budget, uint64_t now_ns)
+{
+	uint32_t blocked = 0;
+
+	nic->now_ns = now_ns;
+	nic->left_packets = budget->packets;
+	nic->left_bytes = budget->bytes;
+	nic_timer_expire(nic);
+	while (nic->ready_count != 0) {
+		struct nic_qp *qp;
+
+		if (nic->left_packets == 0 || nic->left_bytes <= 0)
+			return NIC_BUSY;
+		if (blocked == nic->ready_count)
+			return NIC_BLOCKED;
+		qp = take_ready(nic);
+		switch (turn(nic, qp)) {
+		case NIC_TURN_DONE:
+			blocked = 0;
+			continue;
+		case NIC_TURN_AGAIN:
+			blocked = 0;
+			break;
+		case NIC_TURN_BLOCKED:
+			blocked++;
+			break;
+		}
+		nic_ready(nic, qp);
+	}
+	return NIC_IDLE;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rx.c - packets in: form, address, queue pair; then to its requester or its responder.
+ *
+ * The wire's memory may be written by the peer while we look: headers are copied once, and only the
+ * copy is read.
+ */
+#include "nic/nic_priv.h"
+
+static void copy_header(struct nic_pkt *pkt, const uint8_t *bth, size_t len_bytes)
+{
+	if (len_bytes >= sizeof(pkt->header))
+		memcpy(pkt->header, bth, sizeof(pkt->header));
+	else
+		memcpy(pkt->header, bth, len_bytes);
+	/* From here on the compiler may not go back to bth for what it has copied. */
+	__asm__ volatile("" : : "r"(pkt->header) : "memory");
+}
+
+/* false: malformed [IBTA1 9.6.1]. Lengths that depend on the path MTU are left to the queue pair. */
+static bool decode(struct nic_pkt *pkt, const struct nic_rx *rx)
+{
+	const uint8_t *bth = pkt->header;
+	uint32_t pad;
+
+	if (rx->len_bytes < ROCE_BTH_BYTES || rx->len_bytes % 4 != 0 ||
+	    rx->len_bytes > ROCE_HEADERS_MAX_BYTES + ROCE_MTU_MAX_BYTES)
+		return false;
+	copy_header(pkt, rx->bth, rx->len_bytes);
+	pkt->opcode = bth[ROCE_BTH_OPCODE_OFF];
+	pkt->info = &roce_opcodes[pkt->opcode];
+	if (pkt->info->kind == ROCE_KIND_UNKNOWN || rx->len_bytes < pkt->info->header_bytes ||
+	    (bth[ROCE_BTH_FLAGS_OFF] & ROCE_BTH_TVER_MASK) != 0)
+		return false;
+	pad = bth[ROCE_BTH_FLAGS_OFF] >> ROCE_BTH_PAD_SHIFT & ROCE_BTH_PAD_MASK;
+	pkt->payload_bytes = (uint32_t)rx->len_bytes - pkt->info->header_bytes;
+	if (pad > pkt->payload_bytes)
+		return false;
+	pkt->payload_bytes -= pad;
+	if (pkt->info->payload == ROCE_PAYLOAD_NONE && pkt->payload_bytes != 0)
+		return false;
+	pkt->payload = rx->bth + pkt->info->header_bytes;
+	pkt->se = bth[ROCE_BTH_FLAGS_OFF] & ROCE_BTH_SE_F;
+	pkt->ack_req = bth[ROCE_BTH_ACK_OFF] & ROCE_BTH_ACK_F;
+	pkt->psn = be24_load(bth + ROCE_BTH_PSN_OFF);
+	return true;
+}
+
+/* Whether a packet that came from another host is from the peer that qp is connected to. */
+static bool address_ok(const struct nic_qp *qp, const struct nic_rx *rx)
+{
+	const struct nic_path *path = &qp->params.path;
+
+	return (!rx->sgid || memcmp(rx->sgid, path->dgid, sizeof(path->dgid)) == 0) &&
+	       (!rx->dgid || memcmp(rx->dgid, path->sgid, sizeof(path->sgid)) == 0);
+}
+
+static bool state_takes(const struct nic_qp *qp, bool request)
+{
+	return qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
+	       (request && qp->state == NIC_QP_RTR);
+}
+
+void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
+{
+	struct nic_pkt pkt;
+	struct nic_qp *qp;
+	bool request;
+
+	nic->now_ns = now_ns;
+	nic->counters.rx_packets++;
+	if (!decode(&pkt, rx)) {
+		nic->counters.rx_drop_malformed++;
+		return;
+	}
+	qp = nic_qp_find(nic, be24_load(pkt.header + ROCE_BTH_DQPN_OFF));
+	if (!qp || roce_opcode_transport(pkt.opcode) != ROCE_RC) {
+		nic->counters.rx_drop_qpn++;
+		return;
+	}
+	if ((be16_load(pkt.header + ROCE_BTH_PKEY_OFF) & ROCE_PKEY_MASK) != ROCE_PKEY_MASK) {
+		nic->counters.rx_drop_pkey++;
+		return;
+	}
+	request = roce_opcode_is_request(pkt.opcode);
+	if (!state_takes(qp, request)) {
+		nic->counters.rx_drop_state++;
+		return;
+	}
+	if (!address_ok(qp, rx)) {
+		nic->counters.rx_drop_address++;
+		return;
+	}
+	if (nic->env->packet)
+		nic->env->packet(nic->env->ctx, false, &qp->params.path, rx->bth, rx->len_bytes);
+	nic->counters.rx_payload_bytes += pkt.payload_bytes;
+	if (request)
+		nic_resp_rx(nic, qp, &pkt);
+	else
+		nic_comp_rx(nic, qp, &pkt);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wqe.c - entries of send and receive rings: copied once into private memory, then checked, then used.
+ *
+ * Reserved bits, and the index and queue pair number that an entry repeats, are ignored, as hardware
+ * does.
+ */
+#include "nic/nic_priv.h"
+
+#define FAULT_NONE ((struct nic_fault){0})
+#define FAULT_QP_OP ((struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE})
+#define FAULT_LENGTH ((struct nic_fault){CQE_SYND_LOCAL_LENGTH, CQE_VENDOR_NONE})
+
+/* Blocks [index, index + count) of qp's send ring, which may wrap. */
+static bool copy_blocks(struct nic *nic, const struct nic_qp *qp, uint16_t index, uint32_t count,
+			uint8_t *dst)
+{
+	uint32_t slot = index & qp->sq_mask;
+	uint32_t to_end = (uint32_t)qp->sq_mask + 1 - slot;
+	uint32_t first = count < to_end ? count : to_end;
+
+	if (!nic_mem_read(nic, dst, qp->sq_va + (uint64_t)slot * WQE_BB_BYTES, first * WQE_BB_BYTES))
+		return false;
+	return count == first || nic_mem_read(nic, dst + first * WQE_BB_BYTES, qp->sq_va,
+					      (count - first) * WQE_BB_BYTES);
+}
+
+static void add_piece(struct nic_wqe *wqe, uint64_t va, uint32_t len_bytes, uint32_t lkey)
+{
+	ASSERT(wqe->piece_count < NIC_PIECES_MAX);
+	wqe->pieces[wqe->piece_count++] = (struct nic_piece){va, len_bytes, lkey};
+	wqe->len_bytes += len_bytes;
+}
+
+/* [mlx5dv.h mlx5_wqe_data_seg]; a count of 0 is 2^31. */
+static void add_data(struct nic_wqe *wqe, const uint8_t *seg, uint32_t count)
+{
+	add_piece(wqe, be64_load(seg + 8), count ? count : 1u << 31, be32_load(seg + 4));
+}
+
+/* The data and inline segments from byte `at` to byte `end` of raw. */
+static bool decode_data(struct nic_wqe *wqe, uint32_t at, uint32_t end)
+{
+	uint32_t word_bytes = sizeof(struct wqe_inline_seg);
+
+	while (at < end) {
+		uint32_t word = be32_load(wqe->raw + at);
+		uint32_t count = word & WQE_BYTE_COUNT_MASK;
+
+		if (!(word & WQE_INLINE_F)) {
+			add_data(wqe, wqe->raw + at, count);
+			at += WQE_UNIT_BYTES;
+			continue;
+		}
+		if (count > end - at - word_bytes)
+			return false;
+		wqe->inline_mask |= 1ull << wqe->piece_count;
+		add_piece(wqe, at + word_bytes, count, 0);
+		at += wqe_inline_units(count) * WQE_UNIT_BYTES;
+	}
+	return true;
+}
+
+static void decode_raddr(struct nic_wqe *wqe)
+{
+	const uint8_t *seg = wqe->raw + sizeof(struct wqe_ctrl_seg);
+
+	wqe->raddr = be64_load(seg);
+	wqe->rkey = be32_load(seg + 8);
+}
+
+static void decode_atomic(struct nic_wqe *wqe)
+{
+	const uint8_t *seg = wqe->raw + sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg);
+
+	wqe->swap_add = be64_load(seg);
+	wqe->compare = be64_load(seg + 8);
+}
+
+/* Bytes before the data segments; 0: an opcode that we do not execute. */
+static uint32_t head_bytes(uint8_t opcode)
+{
+	switch (opcode) {
+	case WQE_OP_NOP:
+	case WQE_OP_SEND:
+	case WQE_OP_SEND_IMM:
+		return sizeof(struct wqe_ctrl_seg);
+	case WQE_OP_WRITE:
+	case WQE_OP_WRITE_IMM:
+	case WQE_OP_READ:
+		return sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg);
+	case WQE_OP_ATOMIC_CS:
+	case WQE_OP_ATOMIC_FA:
+		return sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg) +
+		       sizeof(struct wqe_atomic_seg);
+	}
+	return 0;
+}
+
+static void start(struct nic_wqe *wqe)
+{
+	wqe->owner = 0;
+	wqe->len_bytes = 0;
+	wqe->inline_mask = 0;
+	wqe->piece_count = 0;
+	wqe->at_piece = 0;
+	wqe->at_piece_off = 0;
+	wqe->at_off = 0;
+}
+
+static struct nic_fault decode(const struct nic *nic, struct nic_wqe *wqe, uint32_t bytes)
+{
+	uint32_t head = head_bytes(wqe->opcode);
+
+	if (head == 0 || head > bytes)
+		return FAULT_QP_OP;
+	if (wqe->opcode == WQE_OP_NOP)
+		return FAULT_NONE;
+	if (head > sizeof(struct wqe_ctrl_seg))
+		decode_raddr(wqe);
+	if (head > sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg))
+		decode_atomic(wqe);
+	if (!decode_data(wqe, head, bytes))
+		return FAULT_QP_OP;
+	if (wqe->len_bytes > 1ull << nic->config.message_max_bytes_log2)
+		return FAULT_LENGTH;
+	if (wqe->opcode == WQE_OP_READ && wqe->inline_mask)
+		return FAULT_QP_OP;
+	if (head > sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg) &&
+	    (wqe->inline_mask || wqe->len_bytes != sizeof(uint64_t)))
+		return FAULT_LENGTH;
+	return FAULT_NONE;
+}
+
+struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, uint16_t index,
+				    struct nic_wqe *wqe)
+{
+	uint16_t posted = (uint16_t)(qp->sq_pi - index);
+	uint32_t units;
+	uint32_t count;
+
+	ASSERT(posted != 0);
+	start(wqe);
+	wqe->opcode = WQE_OP_NOP;
+	wqe->wqebb_count = posted;
+	if (!copy_blocks(nic, qp, index, 1, wqe->raw))
+		return FAULT_QP_OP;
+	/* ctrl [mlx5dv.h mlx5_wqe_ctrl_seg] */
+	wqe->opcode = wqe->raw[3];
+	wqe->fm_ce_se = wqe->raw[11];
+	wqe->imm = be32_load(wqe->raw + 12);
+	units = wqe->raw[7] & WQE_DS_MAX;
+	count = wqe_bb_count(units);
+	if (units == 0 || count > posted)
+		return FAULT_QP_OP;
+	wqe->wqebb_count = (uint16_t)count;
+	if (count > 1 &&
+	    !copy_blocks(nic, qp, (uint16_t)(index + 1), count - 1, wqe->raw + WQE_BB_BYTES))
+		return FAULT_QP_OP;
+	return decode(nic, wqe, units * WQE_UNIT_BYTES);
+}
+
+struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const struct nic_op *op,
+			      uint32_t n, struct nic_wqe *wqe)
+{
+	uint64_t owner = nic_wqe_owner(qp, n);
+	struct nic_fault fault;
+
+	if (wqe->owner == owner)
+		return wqe;
+	fault = nic_wqe_fetch_send(nic, qp, op->wqe_index, wqe);
+	if (fault.syndrome != 0 || wqe->opcode != op->opcode || wqe->len_bytes != op->len_bytes ||
+	    wqe->wqebb_count != op->wqebb_count)
+		return NULL;
+	wqe->owner = owner;
+	return wqe;
+}
+
+bool nic_wqe_fetch_receive(struct nic *nic, const struct nic_qp *qp)
+{
+	struct nic_wqe *wqe = &nic->rx_wqe;
+	uint32_t slot = qp->rq_ci & (qp->rq_count - 1);
+	uint32_t size_bytes = 1u << qp->rq_size_log2;
+	uint64_t owner = nic_wqe_owner(qp, qp->rq_ci);
+
+	if (wqe->owner == owner && qp->rx_kind != ROCE_KIND_UNKNOWN)
+		return true;
+	start(wqe);
+	if (!nic_mem_read(nic, wqe->raw, qp->rq_va + ((uint64_t)slot << qp->rq_size_log2), size_bytes))
+		return false;
+	for (uint32_t at = 0; at < size_bytes; at += WQE_UNIT_BYTES) {
+		uint32_t count = be32_load(wqe->raw + at) & WQE_BYTE_COUNT_MASK;
+
+		if (be32_load(wqe->raw + at + 4) == WQE_LKEY_INVALID)
+			break;
+		add_data(wqe, wqe->raw + at, count);
+	}
+	wqe->owner = owner;
+	return true;
+}
+
+static void forget(struct nic_wqe *wqe, const struct nic_qp *qp)
+{
+	if (wqe->owner >> 32 == qp->index + 1)
+		wqe->owner = 0;
+}
+
+void nic_wqe_forget(struct nic *nic, const struct nic_qp *qp)
+{
+	forget(&nic->tx_wqe, qp);
+	forget(&nic->resp_wqe, qp);
+	forget(&nic->rx_wqe, qp);
+}

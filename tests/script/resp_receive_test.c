@@ -61,7 +61,8 @@ static void message_one_byte_too_long(void **state)
 		"event req_err",
 		"state err",
 		"rx SEND_ONLY psn=0 a len=8 pat=1",
-		"tx none");
+		"tx none",
+		"any va=0 len=7");
 }
 
 static void message_too_long_in_its_second_packet_leaves_the_first(void **state)
@@ -73,7 +74,8 @@ static void message_too_long_in_its_second_packet_leaves_the_first(void **state)
 		"rx SEND_LAST psn=1 a len=45 pat=1 off=256",
 		"tx ACK psn=1 nak=invalid msn=0",
 		"cqe resp_err syn=1 idx=0",
-		"mem va=0 len=256 pat=1");
+		"mem va=0 len=256 pat=1",
+		"any va=256 len=44");
 }
 
 static void immediate_data_of_sends(void **state)

@@ -238,6 +238,15 @@ static void check_memory(struct history *h)
 	memcpy(h->shadow + offset, at, len);
 }
 
+/* What the line covers may be anything from here on. */
+static void accept_memory(struct history *h)
+{
+	uint64_t offset = args_number(&h->args, "va", 0);
+
+	memcpy(h->shadow + offset, h->memory.bytes + (h->data_va - h->memory.base_va) + offset,
+	       args_number(&h->args, "len", 0));
+}
+
 static void set64(struct history *h)
 {
 	uint64_t offset = args_number(&h->args, "va", 0);
@@ -457,6 +466,8 @@ static bool play_expectation(struct history *h, const char *verb)
 		check_event(h, strcmp(verb, "event") == 0);
 	else if (strcmp(verb, "mem") == 0)
 		check_memory(h);
+	else if (strcmp(verb, "any") == 0)
+		accept_memory(h);
 	else if (strcmp(verb, "mem64") == 0)
 		check_mem64(h);
 	else if (strcmp(verb, "state") == 0)

@@ -30,8 +30,8 @@
  *	   syn vendor op se; or none
  * event   one of that name has come (and is taken): cq_error, ... ; `noevent NAME`
  * wait	   time moves; due D: nothing is sent until D later, less 1 ns, and the NIC asks to run by then
- * fill, mem, set64, mem64   write, or check, application memory. What changed in `data` without a mem or
- *	   mem64 line fails the test at its end.
+ * fill, mem, set64, mem64   write, or check, application memory; `any va len`: it may have changed. What
+ *	   changed in `data` without a mem, mem64 or any line fails the test at its end.
  * modify  state=... and setup's names; destroy; dereg NAME; hole va len; untaken on|off
  * wire	   full, open, or the number of packets it still takes
  * arm	   the completion queue, record and register; `arm solicited`

@@ -25,7 +25,9 @@ void args_parse(struct history_args *args, const char *line)
 	while ((word = strtok_r(NULL, " ", &save)) != NULL) {
 		char *equals = strchr(word, '=');
 
-		if (!equals && args->pair_count == 0 && args->noun[0] == '\0') {
+		bool takes_noun = strcmp(args->verb, "setup") != 0;
+
+		if (takes_noun && !equals && args->pair_count == 0 && args->noun[0] == '\0') {
 			args->noun = word;
 			continue;
 		}

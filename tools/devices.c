@@ -26,7 +26,7 @@ static void print_help(void)
 	       "Lists the NICs of this machine, hardware first, then software ones.\n\n"
 	       "  -j, --json   a JSON array, one object for each NIC\n"
 	       "  -h, --help   this text\n\n"
-	       "Exit status: 0 if there is a NIC that can be used, 1 if not, 2 for a wrong command "
+	       "Exit status: 0 there is a NIC that can be used, 1 there is none, 2 wrong command\n"
 	       "line.\n");
 }
 

@@ -37,34 +37,27 @@ struct perf_options {
 
 static void print_help(void)
 {
-	printf(
-	    "Usage: rig5 perf [OPTION]...\n"
-	    "Measures latency and bandwidth between two processes. Without --listen or --to it "
-	    "starts\n"
-	    "both of them here.\n\n"
-	    "  -o, --op OP[,OP]...        write, read, send (default: all)\n"
-	    "      --lat, --bw            only latency, only bandwidth (default: both)\n"
-	    "  -s, --size SIZE[,SIZE]...  bytes of a message, up to 64M (default: "
-	    "8,64,512,4K,64K,1M)\n"
-	    "  -a, --all                  powers of two from 1 to 1M\n"
-	    "  -i, --iterations N         of each row (default: by size)\n"
-	    "  -d, --depth N              messages under way in bandwidth tests (default: 64)\n"
-	    "  -c, --check                verify every byte that arrives; status 1 if one is "
-	    "wrong\n"
-	    "  -l, --listen ADDR[:PORT]   be the target of one 'rig5 perf --to'\n"
-	    "      --to HOST[:PORT]       measure to that target (default port: %u)\n"
-	    "      --passive              the target sleeps in reads and writes: its NIC's own "
-	    "thread\n"
-	    "                             serves them, not the target's polling\n"
-	    "      --cpus A[,B]           run the client on processor A, a target started here on "
-	    "B\n"
-	    "  -n, --nic NAME             the NIC to use (default: the first of 'rig5 devices')\n"
-	    "  -j, --json                 a JSON array, one object for each row\n"
-	    "  -h, --help                 this text\n\n"
-	    "Latency of writes and sends is half of a round trip, of reads the whole. Exit status: "
-	    "0,\n"
-	    "1 if a test failed, 2 for a wrong command line.\n",
-	    NET_PORT_DEFAULT);
+	printf("Usage: rig5 perf [OPTION]...\n"
+	       "Measures latency and bandwidth between two processes. Without --listen or --to\n"
+	       "it starts both of them here.\n\n"
+	       "  -o, --op OP[,OP]...        write, read, send (default: all)\n"
+	       "      --lat, --bw            only latency, only bandwidth (default: both)\n"
+	       "  -s, --size SIZE[,SIZE]...  of a message (default: 8,64,512,4K,64K,1M)\n"
+	       "  -a, --all                  all powers of two from 1 to 1M\n"
+	       "  -i, --iterations N         of each row (default: by size)\n"
+	       "  -d, --depth N              messages under way for bandwidth (default: 64)\n"
+	       "  -c, --check                verify every byte that arrives\n"
+	       "  -l, --listen ADDR[:PORT]   be the target of one 'rig5 perf --to'\n"
+	       "      --to HOST[:PORT]       measure to that target (default port: %u)\n"
+	       "      --passive              the target sleeps during reads and writes: the\n"
+	       "                             NIC's own thread serves them, not its polling\n"
+	       "      --cpus A[,B]           run on processor A, the target started here on B\n"
+	       "  -n, --nic NAME             use this NIC (default: the first there is)\n"
+	       "  -j, --json                 a JSON array, one object for each row\n"
+	       "  -h, --help                 this text\n\n"
+	       "Latency of writes and sends is half of a round trip, of reads the whole.\n"
+	       "Exit status: 0 done, 1 a test failed or a byte was wrong, 2 wrong command line.\n",
+	       NET_PORT_DEFAULT);
 }
 
 static int pin(int cpu)

@@ -61,22 +61,19 @@ struct receiver {
 static void print_help(void)
 {
 	printf("Usage: rig5 recv [OPTION]... [DIR]\n"
-	       "Receives files by RDMA from one 'rig5 send' into DIR (default: the current "
-	       "directory).\n\n"
-	       "  -l, --listen ADDR[:PORT]  where senders connect by TCP (default: 127.0.0.1:%u)\n"
-	       "  -n, --nic NAME            the NIC to use (default: the first of 'rig5 devices')\n"
-	       "  -m, --max-size SIZE       refuse more than this in one transfer (default: 64G)\n"
+	       "Receives files by RDMA from one 'rig5 send' into DIR (default: here).\n\n"
+	       "  -l, --listen ADDR[:PORT]  take senders there, by TCP (default: 127.0.0.1:%u)\n"
+	       "  -n, --nic NAME            use this NIC (default: the first there is)\n"
+	       "  -m, --max-size SIZE       refuse a transfer of more (default: 64G)\n"
 	       "  -f, --force               replace files that exist\n"
-	       "  -k, --keep                go on with the next sender; end with a signal\n"
-	       "  -s, --sync                flush each file to the disk before it gets its name\n"
-	       "  -t, --timeout SECONDS     give up when nothing moves for so long (default: 30)\n"
+	       "  -k, --keep                go on with the next sender, until a signal\n"
+	       "  -s, --sync                flush each file to disk before it gets its name\n"
+	       "  -t, --timeout SECONDS     give up when nothing moves (default: 30)\n"
 	       "  -q, --quiet               no progress bar and no summary\n"
 	       "  -h, --help                this text\n\n"
-	       "Prints \"<sha256>  <name>\" for each file. A file gets its name only once the "
-	       "digests of\n"
-	       "both sides match. Exit status: 0 if every file arrived and matched, 1 if not, 2 "
-	       "for a\n"
-	       "wrong command line.\n",
+	       "Prints \"<sha256>  <name>\" for each file, which gets its name only once the\n"
+	       "digests of both sides match.\n"
+	       "Exit status: 0 every file arrived and matched, 1 not so, 2 wrong command line.\n",
 	       NET_PORT_DEFAULT);
 }
 

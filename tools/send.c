@@ -57,13 +57,13 @@ static void print_help(void)
 	printf("Usage: rig5 send [OPTION]... FILE...\n"
 	       "Sends files by RDMA to a 'rig5 recv', which must be running.\n\n"
 	       "      --to HOST[:PORT]   where it listens (default: 127.0.0.1:%u)\n"
-	       "  -n, --nic NAME         the NIC to use (default: the first of 'rig5 devices')\n"
-	       "  -t, --timeout SECONDS  give up when nothing moves for so long (default: 30)\n"
+	       "  -n, --nic NAME         use this NIC (default: the first there is)\n"
+	       "  -t, --timeout SECONDS  give up when nothing moves (default: 30)\n"
 	       "  -q, --quiet            no progress bar and no summary\n"
 	       "  -h, --help             this text\n\n"
-	       "Prints \"<sha256>  <name>\" for each file. Exit status: 0 only if the receiver has "
-	       "every\n"
-	       "file and every SHA-256 matched, 1 if not, 2 for a wrong command line.\n",
+	       "Prints \"<sha256>  <name>\" for each file.\n"
+	       "Exit status: 0 the receiver has every file and every SHA-256 matched, 1 not so,\n"
+	       "2 wrong command line.\n",
 	       NET_PORT_DEFAULT);
 }
 

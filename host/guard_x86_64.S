@@ -200,9 +200,8 @@ host_guard_wide_begin:
 	addq $-128, %rcx
 	cmpq $128, %rcx
 	ja .Lwide_block
-/* 1 to 128 bytes remain, and at least 128 - 31 lie before them: the last 128 may overlap those by up
- * to 127, of which the block before the tail wrote all but what the alignment step skipped; so the
- * tail goes in steps of 32 and only its last step overlaps. */
+/* 1 to 128 bytes remain, aligned: steps of 32, and a last one that ends where the copy ends and
+ * overlaps bytes that are written already. */
 .Lwide_tail:
 	cmpq $32, %rcx
 	jbe .Lwide_last

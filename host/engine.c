@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* engine.c - who runs the NIC when: passes, lent threads, and the engine thread that sleeps. */
+#include "host/guard.h"
+#include "host/port.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	PASS_PACKETS = 64,
+	PASS_BYTES = 256 * 1024,
+	SCAN_EVERY = 64,	/* passes */
+	ROUNDS_MAX = 8,		/* passes that one lent thread runs for others */
+	STREAK_MIN = 32,	/* application passes that make it a polling one ... */
+	STREAK_NS = 1000000,	/* ... if they take no longer than this */
+	WATCH_NS = 4000000,	/* how often the engine looks whether polling goes on */
+	WATCH_PASSES_MIN = 64,	/* and how many passes in between mean that it does */
+};
+
+static struct shm_member *self_of(const struct host_port *port)
+{
+	return host_registry_member(&port->registry, port->registry.slot);
+}
+
+/* ---- a pass ------------------------------------------------------------------------------------- */
+
+static void pass_take(void *ctx, const uint8_t *packet, size_t len)
+{
+	struct host_port *port = (struct host_port *)ctx;
+	struct nic_rx rx = {.bth = packet, .len_bytes = len};
+
+	nic_rx(port->nic, &rx, port->clock.now_ns);
+}
+
+/* One bounded look at everything. true: something was received, or more is to do at once. */
+static bool pass_run(struct host_port *port, bool scan)
+{
+	static const struct host_local_limit limit = {PASS_PACKETS, PASS_BYTES};
+	static const struct nic_budget budget = {PASS_PACKETS, PASS_BYTES};
+	uint64_t now_ns = host_clock_now(&port->clock);
+	uint32_t taken;
+
+	if (!port->nic)
+		return false;
+	if (port->config.notice)
+		port->config.notice(port->config.ctx, now_ns);
+	if (scan || ++port->pass_count % SCAN_EVERY == 0) {
+		if (port->config.scan)
+			port->config.scan(port->config.ctx, now_ns);
+		host_local_sweep(port->local);
+	}
+	taken = host_local_receive(port->local, &limit, pass_take, port);
+	port->more = nic_run(port->nic, &budget, now_ns);
+	host_local_flush(port->local);
+	port->deadline_ns = nic_deadline_ns(port->nic);
+	return taken > 0 || port->more == NIC_BUSY;
+}
+
+/* After a pass by another thread than the engine's: does the sleeping engine have to know? */
+static void pass_tell(struct host_port *port)
+{
+	if (atomic_load_explicit(&port->mode, memory_order_relaxed) != HOST_IDLE)
+		return;
+	if (port->more != NIC_IDLE || atomic_load(&port->local->any_suspects) ||
+	    port->deadline_ns < atomic_load(&port->engine_until_ns))
+		host_engine_kick(port);
+}
+
+/* Releases the lock, after the passes that others asked for meanwhile. */
+static void pass_release(struct host_port *port, bool engine)
+{
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		if (host_lock_try_release(&port->lock))
+			return;
+		(void)host_lock_asked(&port->lock);
+		(void)pass_run(port, true);
+		if (!engine)
+			pass_tell(port);
+	}
+	if (host_lock_release(&port->lock))
+		host_engine_kick(port);
+}
+
+void host_engine_finish(struct host_port *port)
+{
+	host_clock_forget(&port->clock);
+	(void)pass_run(port, host_lock_asked(&port->lock));
+	pass_tell(port);
+	pass_release(port, false);
+}
+
+/* ---- lent threads --------------------------------------------------------------------------------- */
+
+void host_engine_kick(struct host_port *port)
+{
+	struct shm_member *self = self_of(port);
+
+	if (atomic_exchange(&self->wake, SHM_KICKED) != SHM_KICKED)
+		syscall(SYS_futex, &self->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* [lock] An application thread that polls takes over from the engine. */
+static void streak_count(struct host_port *port)
+{
+	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH)
+		return;
+	if (port->streak == 0 || port->clock.now_ns - port->streak_ns > STREAK_NS) {
+		port->streak = 0;
+		port->streak_ns = port->clock.now_ns;
+	}
+	if (++port->streak < STREAK_MIN)
+		return;
+	port->streak = 0;
+	atomic_store(&port->mode, HOST_WATCH);
+	host_engine_kick(port);
+}
+
+void host_port_progress(struct host_port *port)
+{
+	bool worked;
+
+	if (host_port_forked(port))
+		return;
+	if (__builtin_expect(!host_guard_thread_ready(), 0)) {
+		/* A guarded fault would end the process here: leave it to the engine. */
+		host_engine_kick(port);
+		return;
+	}
+	if (!host_lock_try_or_ask(&port->lock))
+		return;
+	worked = pass_run(port, false);
+	atomic_fetch_add_explicit(&port->app_passes, 1, memory_order_relaxed);
+	streak_count(port);
+	pass_tell(port);
+	pass_release(port, false);
+#if defined(__x86_64__)
+	/* The next look is at lines that a peer is about to write: give it time [performance.md]. */
+	if (!worked) {
+		__builtin_ia32_pause();
+		__builtin_ia32_pause();
+	}
+#else
+	(void)worked;
+#endif
+}
+
+void host_port_sleeping(struct host_port *port)
+{
+	int was;
+
+	if (host_port_forked(port))
+		return;
+	was = atomic_exchange(&port->mode, HOST_IDLE);
+	if (!host_guard_thread_ready() || !host_lock_try_or_ask(&port->lock)) {
+		host_engine_kick(port);
+		return;
+	}
+	port->streak = 0;
+	/* The engine sleeps for some milliseconds at most: let peers wake it from here on. */
+	if (was == HOST_WATCH) {
+		host_local_announce(port->local);
+		host_local_await_room(port->local);
+	}
+	if (pass_run(port, true))
+		host_engine_kick(port);
+	pass_tell(port);
+	pass_release(port, false);
+}
+
+/* ---- the engine thread ------------------------------------------------------------------------- */
+
+static void engine_wait(struct host_port *port, uint32_t value, uint64_t until_ns)
+{
+	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+				 .tv_nsec = (long)(until_ns % 1000000000u)};
+
+	/* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time [futex(2)]. */
+	syscall(SYS_futex, &self_of(port)->wake, FUTEX_WAIT_BITSET, value,
+		until_ns == UINT64_MAX ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+/* [lock] Peers that do not take their packets: dead, or only slow? */
+static void engine_bury(struct host_port *port)
+{
+	uint64_t suspects[SHM_WORD_COUNT];
+
+	(void)host_local_suspects(port->local, suspects);
+	for (uint32_t slot = 0; slot < SHM_MEMBER_MAX; slot++) {
+		uint32_t generation;
+
+		if (!(suspects[slot / 64] & 1ull << slot % 64))
+			continue;
+		generation = atomic_load(&host_registry_member(&port->registry, slot)->generation);
+		if (!host_registry_alive(&port->registry, slot))
+			host_local_bury(port->local, slot, generation);
+	}
+}
+
+/* Only this thread can ask who lives. It must not hold up a polling thread, so it does not wait. */
+static void engine_inquire(struct host_port *port)
+{
+	if (!atomic_load(&port->local->any_suspects) || !host_lock_try_or_ask(&port->lock))
+		return;
+	engine_bury(port);
+	pass_release(port, true);
+}
+
+/* Passes until there is nothing to do, or somebody else holds the lock and was asked for one. */
+static void engine_serve(struct host_port *port)
+{
+	bool busy = true;
+
+	while (busy && !atomic_load_explicit(&port->stop, memory_order_relaxed)) {
+		if (!host_lock_try_or_ask(&port->lock))
+			return;
+		host_clock_forget(&port->clock);
+		busy = pass_run(port, false);
+		pass_release(port, true);
+	}
+}
+
+/* An application thread polls: sleep a little, then see whether it still does. */
+static void engine_watch(struct host_port *port, uint32_t *passes)
+{
+	uint32_t now = atomic_load_explicit(&port->app_passes, memory_order_relaxed);
+	uint32_t kicked = SHM_KICKED;
+	int watch = HOST_WATCH;
+	uint64_t until_ns;
+
+	if (now - *passes < WATCH_PASSES_MIN) {
+		atomic_compare_exchange_strong(&port->mode, &watch, HOST_IDLE);
+		return;
+	}
+	*passes = now;
+	until_ns = host_now_ns() + WATCH_NS;
+	atomic_store(&port->engine_until_ns, until_ns);
+	if (atomic_compare_exchange_strong(&self_of(port)->wake, &kicked, SHM_AWAKE))
+		engine_wait(port, SHM_AWAKE, until_ns);
+}
+
+/*
+ * Nobody polls: announce it, look once more at everything, and sleep. If somebody holds the lock, its
+ * next pass comes after the announcement, and it kicks us if there is something for us.
+ */
+static void engine_idle(struct host_port *port)
+{
+	uint64_t until_ns = UINT64_MAX;
+	bool busy = false;
+
+	atomic_store(&port->engine_until_ns, UINT64_MAX);
+	host_local_announce(port->local);
+	if (host_lock_try_or_ask(&port->lock)) {
+		host_local_await_room(port->local);
+		busy = pass_run(port, true) || atomic_load(&port->local->any_suspects);
+		until_ns = port->deadline_ns;
+		atomic_store(&port->engine_until_ns, until_ns);
+		pass_release(port, true);
+	}
+	if (!busy && atomic_load(&port->mode) == HOST_IDLE && !atomic_load(&port->stop))
+		engine_wait(port, SHM_ASLEEP, until_ns);
+}
+
+void *host_engine_main(void *arg)
+{
+	struct host_port *port = (struct host_port *)arg;
+	uint32_t passes = 0;
+
+	while (!atomic_load(&port->stop)) {
+		atomic_store(&self_of(port)->wake, SHM_KICKED);
+		atomic_store(&port->engine_until_ns, 0);
+		host_guard_recheck();
+		engine_inquire(port);
+		if (atomic_load(&port->mode) == HOST_WATCH) {
+			engine_watch(port, &passes);
+		} else {
+			engine_serve(port);
+			engine_idle(port);
+			passes = atomic_load(&port->app_passes) - WATCH_PASSES_MIN;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* port.c - the life of a port's membership, its control lock, and its nic_env. */
+#include "host/port.h"
+
+#include "base/assert.h"
+#include "host/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { KEEP_STDERR = 1 };
+#else
+enum { KEEP_STDERR = 0 };
+#endif
+
+/* Room for a signal frame of wide registers and for the program's thread-local data. */
+enum { STACK_BYTES = 512 * 1024 };
+
+/* ---- the port's own threads ------------------------------------------------------------------- */
+
+/* All signals but faults, which a guarded copy may take. */
+static void mask_for_threads(sigset_t *mask)
+{
+	sigfillset(mask);
+	sigdelset(mask, SIGSEGV);
+	sigdelset(mask, SIGBUS);
+	sigdelset(mask, SIGFPE);
+	sigdelset(mask, SIGILL);
+	sigdelset(mask, SIGTRAP);
+	sigdelset(mask, SIGABRT);
+}
+
+static int thread_start(pthread_t *thread, void *(*body)(void *), struct host_port *port)
+{
+	pthread_attr_t attr;
+	sigset_t mask, old;
+	int error;
+
+	mask_for_threads(&mask);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_sigmask(SIG_SETMASK, &mask, &old);
+	error = pthread_create(thread, &attr, body, port);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -error;
+}
+
+/* A descriptor that somebody may wait to see closed (a pipe, a socket) must not be kept open here. */
+static bool stderr_may_stay(void)
+{
+	struct stat stat;
+
+	return KEEP_STDERR ||
+	       (fstat(2, &stat) == 0 && (S_ISREG(stat.st_mode) || S_ISCHR(stat.st_mode)));
+}
+
+/*
+ * A table of descriptors for this thread and those it starts, without the application's. If the
+ * kernel has no such call (before Linux 5.9) the port's descriptors live in the application's table:
+ * then a child of fork that lives on keeps the port's name taken.
+ */
+static bool table_unshare(void)
+{
+	bool keep = stderr_may_stay();
+
+	if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_UNSHARE) != 0)
+		return false;
+	close(0);
+	close(1);
+	if (!keep)
+		close(2);
+	/* So that a stray write to a standard descriptor does not meet one of ours. */
+	for (int fd = 0; fd >= 0 && fd <= 2;) {
+		fd = open("/dev/null", O_RDWR);
+		if (fd > 2)
+			close(fd);
+	}
+	return true;
+}
+
+static int port_join(struct host_port *port)
+{
+	int result = host_join(port->address, &port->registry, &port->door, port->why,
+			       port->why_size);
+
+	if (result < 0)
+		return result;
+	port->engine_done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	port->local = calloc(1, sizeof(*port->local));
+	if (port->engine_done >= 0 && port->local) {
+		memcpy(port->gid, host_registry_port(&port->registry)->gid, 16);
+		host_local_init(port->local, &port->registry);
+		return 0;
+	}
+	result = port->local ? -errno : -ENOMEM;
+	snprintf(port->why, port->why_size, "%s: %s", port->name, strerror(-result));
+	host_leave(&port->registry, &port->door);
+	return result;
+}
+
+static void port_answer(struct host_port *port)
+{
+	struct pollfd fds[HOST_DOOR_COUNT + 1];
+
+	for (int i = 0; i < HOST_DOOR_COUNT; i++)
+		fds[i] = (struct pollfd){.fd = port->door.listening[i], .events = POLLIN};
+	fds[HOST_DOOR_COUNT] = (struct pollfd){.fd = port->engine_done, .events = POLLIN};
+	for (;;) {
+		if (poll(fds, HOST_DOOR_COUNT + 1, -1) < 0)
+			continue;
+		if (fds[HOST_DOOR_COUNT].revents)
+			return;
+		for (int i = 0; i < HOST_DOOR_COUNT; i++)
+			if (fds[i].revents)
+				host_door_answer(fds[i].fd, &port->door, port->registry.memfd);
+	}
+}
+
+static void *engine_body(void *arg)
+{
+	struct host_port *port = (struct host_port *)arg;
+
+	prctl(PR_SET_NAME, "rig5-engine");
+	host_engine_main(port);
+	eventfd_write(port->engine_done, 1);
+	return NULL;
+}
+
+static void *port_body(void *arg)
+{
+	struct host_port *port = (struct host_port *)arg;
+	int result;
+
+	prctl(PR_SET_NAME, "rig5-port");
+	port->own_table = table_unshare();
+	result = port_join(port);
+	if (result == 0) {
+		result = thread_start(&port->engine_thread, engine_body, port);
+		if (result < 0)
+			snprintf(port->why, port->why_size, "%s: no thread: %s", port->name,
+				 strerror(-result));
+	}
+	port->join_result = result;
+	sem_post(&port->joined);
+	if (result == 0) {
+		port_answer(port);
+		pthread_join(port->engine_thread, NULL);
+	}
+	if (port->local) {
+		host_leave(&port->registry, &port->door);
+		close(port->engine_done);
+	}
+	return NULL;
+}
+
+/* ---- join and leave --------------------------------------------------------------------------- */
+
+static void port_free(struct host_port *port)
+{
+	if (port->local)
+		host_local_free(port->local);
+	free(port->local);
+	if (port->alive)
+		munmap(port->alive, (size_t)sysconf(_SC_PAGESIZE));
+	sem_destroy(&port->joined);
+	free(port->name);
+	free(port->address);
+	free(port);
+}
+
+/* A word that reads 1 here and 0 in a child. */
+static uint32_t *alive_page(void)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	madvise(page, page_bytes, MADV_WIPEONFORK);
+	*page = 1;
+	return page;
+}
+
+static struct host_port *port_alloc(const struct host_port_config *config)
+{
+	struct host_port *port = aligned_alloc(64, sizeof(*port));
+
+	if (!port)
+		return NULL;
+	memset(port, 0, sizeof(*port));
+	port->config = *config;
+	port->deadline_ns = UINT64_MAX;
+	port->registry.memfd = -1;
+	port->name = strdup(config->name ? config->name : "port");
+	port->address = config->address ? strdup(config->address) : NULL;
+	port->alive = alive_page();
+	sem_init(&port->joined, 0, 0);
+	if (port->name && port->alive && (port->address || !config->address))
+		return port;
+	port_free(port);
+	return NULL;
+}
+
+int host_port_join(const struct host_port_config *config, struct host_port **port, char *why,
+		   size_t why_size)
+{
+	char nowhere[2];
+	struct host_port *made = port_alloc(config);
+	int result = made ? host_guard_install() : -ENOMEM;
+
+	if (!made)
+		return result;
+	made->why = why && why_size ? why : nowhere;
+	made->why_size = why && why_size ? why_size : sizeof(nowhere);
+	if (result == 0)
+		result = thread_start(&made->port_thread, port_body, made);
+	if (result < 0) {
+		snprintf(made->why, made->why_size, "%s: %s", made->name, strerror(-result));
+		port_free(made);
+		return result;
+	}
+	while (sem_wait(&made->joined) != 0)
+		;
+	result = made->join_result;
+	if (result == 0) {
+		*port = made;
+		return 0;
+	}
+	pthread_join(made->port_thread, NULL);
+	port_free(made);
+	return result;
+}
+
+void host_port_leave(struct host_port *port)
+{
+	/* A child has neither the threads nor the mappings. */
+	if (!host_port_forked(port)) {
+		atomic_store(&port->stop, true);
+		host_engine_kick(port);
+		pthread_join(port->port_thread, NULL);
+	}
+	port_free(port);
+}
+
+bool host_port_forked(const struct host_port *port)
+{
+	return *(volatile uint32_t *)port->alive == 0;
+}
+
+void host_port_gid(const struct host_port *port, uint8_t gid[static 16])
+{
+	memcpy(gid, port->gid, 16);
+}
+
+void *host_port_ctx(const struct host_port *port)
+{
+	return port->config.ctx;
+}
+
+int host_port_start(struct host_port *port, struct nic *nic)
+{
+	host_port_lock(port);
+	port->nic = nic;
+	host_port_unlock(port);
+	return 0;
+}
+
+/* ---- the control lock --------------------------------------------------------------------------- */
+
+/* A thread that blocks faults would die of one in here: it does not block them while it is in here. */
+void host_port_lock(struct host_port *port)
+{
+	sigset_t faults, old;
+
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	pthread_sigmask(SIG_UNBLOCK, &faults, &old);
+	host_lock_acquire(&port->lock);
+	port->control_mask = old;
+}
+
+void host_port_unlock(struct host_port *port)
+{
+	sigset_t old = port->control_mask;
+
+	host_engine_finish(port);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- nic_env ------------------------------------------------------------------------------------- */
+
+static bool env_read(void *ctx, void *dst, uint64_t va, size_t len)
+{
+	return host_guard_read(ctx, dst, va, len);
+}
+
+static bool env_write(void *ctx, uint64_t va, const void *src, size_t len)
+{
+	return host_guard_write(ctx, va, src, len);
+}
+
+static bool same_gid(const uint8_t *a, const uint8_t *b)
+{
+	return memcmp(a, b, 16) == 0;
+}
+
+static uint8_t *env_reserve(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	if (!same_gid(path->dgid, port->gid))
+		return host_local_void(port->local);
+	return host_local_reserve(port->local, dqpn, len);
+}
+
+static void env_commit(void *ctx)
+{
+	host_local_commit(((struct host_port *)ctx)->local);
+}
+
+static void env_cancel(void *ctx)
+{
+	host_local_cancel(((struct host_port *)ctx)->local);
+}
+
+static bool env_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	return same_gid(path->dgid, port->gid) && host_local_untaken(port->local, dqpn);
+}
+
+static int env_block(void *ctx, uint32_t *block)
+{
+	return host_registry_block(&((struct host_port *)ctx)->registry, block);
+}
+
+void host_port_env(struct host_port *port, struct nic_env *env)
+{
+	*env = (struct nic_env){
+		.ctx = port,
+		.mem_read = env_read,
+		.mem_write = env_write,
+		.mem_load32 = host_guard_load32,
+		.mem_store32 = host_guard_store32,
+		.mem_cas64 = host_guard_cas64,
+		.tx_reserve = env_reserve,
+		.tx_commit = env_commit,
+		.tx_cancel = env_cancel,
+		.tx_untaken = env_untaken,
+		.qpn_block = env_block,
+	};
+}

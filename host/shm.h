@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * shm.h - the layout of a port's registry: one sealed, sparse memfd that its members map.
+ *
+ *   0          struct shm_port   what the port is, who owns which queue pair numbers
+ *   128 KiB    struct shm_member [256]
+ *   1 MiB      struct shm_ring   [256][256]  of member [src] to member [dst], 256 KiB each
+ *
+ * Everybody who maps it runs as the same user, and still may write nonsense into it: whatever is read
+ * here is copied once, checked and then used. Nobody trusts a pointer or a length from it.
+ *
+ * Who writes what: a field's comment names its only writer. Words with several writers are changed with
+ * atomic operations. Lines of 64 bytes are kept apart by writer.
+ */
+#ifndef HOST_SHM_H
+#define HOST_SHM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+	SHM_LINE_BYTES = 64,
+	SHM_MEMBER_MAX = 256,
+	SHM_BLOCK_COUNT = 4096, /* blocks of 4,096 queue pair numbers: 2^24 in all */
+	SHM_BLOCK_LOG2 = 12,
+	SHM_WORD_COUNT = SHM_MEMBER_MAX / 64, /* of a bitmap of members */
+	SHM_SLOT_COUNT_LOG2 = 10,
+	SHM_SLOT_COUNT = 1 << SHM_SLOT_COUNT_LOG2,
+	SHM_INLINE_BYTES = 56, /* of a packet in a slot */
+	SHM_RING_BYTES = 256 * 1024,
+	SHM_DATA_BYTES = SHM_RING_BYTES - 4096 - SHM_SLOT_COUNT * SHM_LINE_BYTES,
+	SHM_PACKET_BYTES_MAX = 16 * 1024, /* more than any header plus the largest MTU */
+	SHM_VERSION = 1,
+};
+
+#define SHM_MAGIC 0x74726f7035676972ull /* "rig5port" */
+#define SHM_MEMBERS_OFFSET (128ull << 10)
+#define SHM_RINGS_OFFSET (1ull << 20)
+#define SHM_BYTES (SHM_RINGS_OFFSET + (uint64_t)SHM_MEMBER_MAX * SHM_MEMBER_MAX * SHM_RING_BYTES)
+
+/* Byte locks on the memfd [fcntl(2) F_SETLK]: who holds the join lock, and which members live. */
+#define SHM_LOCK_JOIN 0
+#define SHM_LOCK_MEMBER(slot) (16 + (slot))
+
+struct shm_port {
+	uint64_t magic;	       /* founder, before anybody else sees the file; so all up to address */
+	uint32_t version;
+	uint32_t uid;
+	uint8_t gid[16];
+	char address[64];
+	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t block_next; /* where to look for a free block */
+	_Alignas(4096) _Atomic uint16_t owners[SHM_BLOCK_COUNT]; /* slot + 1, 0: nobody's */
+};
+
+enum shm_wake {
+	SHM_AWAKE = 0,	  /* somebody polls; sending needs no system call */
+	SHM_ASLEEP = 1,	  /* the engine waits here: whoever changes it to SHM_KICKED wakes it */
+	SHM_KICKED = 2,	  /* the engine is awake and will look again before it sleeps */
+};
+
+enum shm_state { SHM_FREE = 0, SHM_LIVE = 1 };
+
+struct shm_member {
+	/* Read by senders for each packet. */
+	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t wake; /* enum shm_wake, a futex */
+	_Atomic uint32_t generation; /* joiner, under the join lock: a new one per claim and release */
+	_Atomic uint32_t state;	     /* enum shm_state, likewise */
+	_Atomic uint32_t fences;     /* member: 1: it cannot membarrier, so senders must fence */
+	/* Members that ask to send to this one; each sets its bit, this one clears. */
+	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t asking[SHM_WORD_COUNT];
+	/* Members asleep until this one has taken something; likewise. */
+	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t waiting[SHM_WORD_COUNT];
+	_Alignas(SHM_LINE_BYTES) uint32_t pid; /* for people only */
+};
+
+/*
+ * A slot's word says what is in it; it is stored last, with release order, and is the only thing that
+ * makes a packet visible. seq is the free-running position of the slot, so a word of the lap before
+ * does not match, and the words of a new ring are zero.
+ *
+ *   bits 31..0  seq    47..32  packet bytes    63..48  enum shm_kind
+ */
+enum shm_kind {
+	SHM_KIND_NONE = 0,
+	SHM_KIND_INLINE = 1, /* the packet is in the slot */
+	SHM_KIND_DATA = 2,   /* the packet is at data + data_off */
+	/* 3 is kept for a packet whose payload the receiver pulls from the sender's memory. */
+};
+
+struct shm_slot {
+	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t word;
+	union {
+		uint8_t packet[SHM_INLINE_BYTES];
+		uint32_t data_off;
+	};
+};
+
+struct shm_ring {
+	/* Receiver. A sender may use the ring when ready names its and the receiver's generation. */
+	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t ready; /* src's << 32 | dst's */
+	uint32_t start_seq;
+	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t head; /* receiver: seq of the oldest slot not taken */
+	/* Sender. */
+	_Alignas(4096) struct shm_slot slots[SHM_SLOT_COUNT];
+	uint8_t data[SHM_DATA_BYTES];
+};
+
+_Static_assert(sizeof(struct shm_slot) == SHM_LINE_BYTES, "a slot is a cache line");
+_Static_assert(sizeof(struct shm_member) == 256, "members keep their lines apart");
+_Static_assert(sizeof(struct shm_ring) == SHM_RING_BYTES, "ring");
+_Static_assert(sizeof(struct shm_port) <= SHM_MEMBERS_OFFSET, "port");
+_Static_assert(SHM_MEMBERS_OFFSET + SHM_MEMBER_MAX * sizeof(struct shm_member) <= SHM_RINGS_OFFSET,
+	       "members");
+_Static_assert(SHM_DATA_BYTES >= 32 * 4160, "32 packets of the largest MTU fit");
+
+#endif

@@ -91,7 +91,8 @@ struct rig_nic_info {
 	uint32_t receives_max;	     /* largest receive ring */
 	uint32_t cqe_max;	     /* largest completion queue */
 	uint32_t inline_max_bytes;   /* most inline data of one entry */
-	uint32_t pieces_max;	     /* most pieces of one entry or receive */
+	uint32_t pieces_max;	     /* most pieces of one entry */
+	uint32_t receive_pieces_max; /* most pieces of one receive */
 	uint64_t rate_bps;	     /* the port's speed; 0: not known */
 	char firmware[32];
 };

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool.c - shells for handles, whose addresses stay readable for ever, and memory shared with the
+ * NIC.
+ *
+ * A slab is one mapping with MADV_WIPEONFORK. Slabs are never unmapped: closing a NIC gives their
+ * pages back with MADV_DONTNEED, after which they read as zero. A table of slabs, which is not
+ * wiped, tells a parent's handle from a closed one: each slab carries the epoch of the process that
+ * made it, and the epoch moves on in a child, where a wiped word shows the fork. pthread_atfork
+ * would miss clone(2).
+ */
+#include "lib/lib.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct lib_slab {
+	struct lib_slab *next; /* in the table of all slabs */
+	struct lib_slab *pool_next;
+	char *start;
+	size_t len_bytes;
+	uint32_t epoch;
+};
+
+static struct lib_slab *_Atomic slabs_all;
+static _Atomic uint32_t epoch_last;
+static _Atomic uint32_t *_Atomic epoch_word; /* wiped in a child */
+
+static void *map_wiped(size_t len_bytes)
+{
+	void *addr =
+	    mmap(NULL, len_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (addr == MAP_FAILED)
+		return NULL;
+	if (madvise(addr, len_bytes, MADV_WIPEONFORK)) {
+		munmap(addr, len_bytes);
+		return NULL;
+	}
+	return addr;
+}
+
+/* epoch_now - this process's epoch; 0 if there was no memory to keep one. */
+static uint32_t epoch_now(void)
+{
+	_Atomic uint32_t *word = epoch_word;
+	_Atomic uint32_t *none = NULL;
+	uint32_t zero = 0;
+
+	if (!word) {
+		word = map_wiped(LIB_PAGE_BYTES);
+		if (!word)
+			return 0;
+		if (!atomic_compare_exchange_strong(&epoch_word, &none, word)) {
+			munmap(word, LIB_PAGE_BYTES);
+			word = none;
+		}
+	}
+	if (*word == 0)
+		atomic_compare_exchange_strong(word, &zero, atomic_fetch_add(&epoch_last, 1) + 1);
+	return *word;
+}
+
+static struct lib_slab *slab_create(size_t len_bytes)
+{
+	struct lib_slab *slab = malloc(sizeof(*slab));
+
+	if (!slab)
+		return NULL;
+	slab->epoch = epoch_now();
+	slab->start = slab->epoch ? map_wiped(len_bytes) : NULL;
+	if (!slab->start) {
+		free(slab);
+		return NULL;
+	}
+	slab->len_bytes = len_bytes;
+	slab->next = slabs_all;
+	while (!atomic_compare_exchange_weak(&slabs_all, &slab->next, slab))
+		;
+	return slab;
+}
+
+static const struct lib_slab *slab_of(const void *addr)
+{
+	const char *at = addr;
+
+	for (struct lib_slab *slab = slabs_all; slab; slab = slab->next)
+		if (at >= slab->start && at < slab->start + slab->len_bytes)
+			return slab;
+	return NULL;
+}
+
+struct lib_shell *lib_pool_take(struct lib_pool *pool)
+{
+	struct lib_shell *shell = pool->free_first;
+	struct lib_slab *slab;
+	size_t slab_bytes = LIB_PAGE_BYTES;
+
+	if (shell) {
+		pool->free_first = shell->next;
+		if (!shell->next)
+			pool->free_last = NULL;
+		shell->next = NULL;
+		return shell;
+	}
+	if ((size_t)(pool->fresh_end - pool->fresh) < pool->shell_bytes) {
+		while (slab_bytes < pool->shell_bytes)
+			slab_bytes += LIB_PAGE_BYTES;
+		slab = slab_create(slab_bytes);
+		if (!slab)
+			return NULL;
+		slab->pool_next = pool->slabs;
+		pool->slabs = slab;
+		pool->fresh = slab->start;
+		pool->fresh_end = slab->start + slab_bytes;
+	}
+	shell = (struct lib_shell *)(void *)pool->fresh;
+	pool->fresh += pool->shell_bytes;
+	return shell;
+}
+
+void lib_pool_give(struct lib_pool *pool, struct lib_shell *shell)
+{
+	memset(shell, 0, pool->shell_bytes);
+	if (pool->free_last)
+		pool->free_last->next = shell;
+	else
+		pool->free_first = shell;
+	pool->free_last = shell;
+}
+
+void lib_pool_close(struct lib_pool *pool)
+{
+	struct lib_slab *next;
+
+	for (struct lib_slab *slab = pool->slabs; slab; slab = next) {
+		next = slab->pool_next;
+		/* memset as well: DONTNEED is refused for locked memory (mlockall). */
+		memset(slab->start, 0, slab->len_bytes);
+		madvise(slab->start, slab->len_bytes, MADV_DONTNEED);
+	}
+}
+
+void lib_list_add(struct lib_shell **list, struct lib_shell *shell)
+{
+	shell->prev = NULL;
+	shell->next = *list;
+	if (*list)
+		(*list)->prev = shell;
+	*list = shell;
+}
+
+void lib_list_remove(struct lib_shell **list, struct lib_shell *shell)
+{
+	if (shell->prev)
+		shell->prev->next = shell->next;
+	else
+		*list = shell->next;
+	if (shell->next)
+		shell->next->prev = shell->prev;
+	shell->next = NULL;
+	shell->prev = NULL;
+}
+
+bool lib_handle_closed(const void *handle)
+{
+	const struct lib_slab *slab = slab_of(handle);
+
+	return slab && slab->epoch == epoch_now();
+}
+
+int lib_handle_error(const void *handle, const char *call)
+{
+	const struct lib_slab *slab = slab_of(handle);
+
+	if (slab && slab->epoch != epoch_now())
+		return lib_fail(EPERM, "%s: made by the parent of this process: a child after fork"
+				" opens its own NIC", call);
+	return lib_fail(EINVAL, "%s: the handle is none, or was closed or destroyed", call);
+}
+
+void *lib_ring_alloc(size_t len_bytes)
+{
+	void *addr = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (addr == MAP_FAILED)
+		return NULL;
+	if (madvise(addr, len_bytes, MADV_DONTFORK)) {
+		munmap(addr, len_bytes);
+		return NULL;
+	}
+	return addr;
+}
+
+void lib_ring_free(void *addr, size_t len_bytes)
+{
+	munmap(addr, len_bytes);
+}

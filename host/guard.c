@@ -144,26 +144,40 @@ static void guard_handler(int signal, siginfo_t *info, void *context)
 	errno = error;
 }
 
+static bool same_handler(const struct sigaction *a, const struct sigaction *b)
+{
+	return (a->sa_flags & SA_SIGINFO) == (b->sa_flags & SA_SIGINFO) &&
+	       a->sa_handler == b->sa_handler;
+}
+
+static void chain_push(struct guard_chain *chain, const struct sigaction *now)
+{
+	unsigned int count = atomic_load(&chain->count);
+
+	if (count > 0 && same_handler(&chain->previous[count - 1], now))
+		count--; /* the same one again, perhaps with other flags */
+	if (count == CHAIN_MAX) {
+		/* Somebody keeps installing: all but the first and the last make room. */
+		for (unsigned int i = 1; i + 1 < CHAIN_MAX; i++)
+			chain->previous[i] = chain->previous[i + 1];
+		count--;
+	}
+	chain->previous[count] = *now;
+	atomic_store(&chain->count, count + 1);
+}
+
 /* Goes in front of whatever handles the signal now, unless that is ours already. */
 static int guard_chain_up(struct guard_chain *chain)
 {
 	struct sigaction action = {.sa_sigaction = guard_handler,
 				   .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-	unsigned int count = atomic_load(&chain->count);
 	struct sigaction now;
 
 	if (sigaction(chain->signal, NULL, &now) != 0)
 		return -errno;
 	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == guard_handler)
 		return 0;
-	if (count == CHAIN_MAX) {
-		/* Somebody keeps installing: the oldest but the first make room. */
-		for (unsigned int i = 1; i + 1 < CHAIN_MAX; i++)
-			chain->previous[i] = chain->previous[i + 1];
-		count--;
-	}
-	chain->previous[count] = now;
-	atomic_store(&chain->count, count + 1);
+	chain_push(chain, &now);
 	return sigaction(chain->signal, &action, NULL) == 0 ? 0 : -errno;
 }
 

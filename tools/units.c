@@ -32,7 +32,8 @@ int tool_parse_size(const char *text, uint64_t *bytes)
 	if (err)
 		return err;
 	if (*text) {
-		const char *letter = strchr(letters, *text & ~0x20);
+		/* Either case; the rest, such as a space, must not turn into the terminator. */
+		const char *letter = memchr(letters, *text & ~0x20, sizeof(letters) - 1);
 
 		if (!letter)
 			return -EINVAL;

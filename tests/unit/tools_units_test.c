@@ -115,7 +115,7 @@ static void test_progress_lines(void **state)
 	    " 50% [#############              ] 512.0 MiB of 1.0 GiB  512.0 MiB/s  0:01 left");
 	/* A narrow terminal loses the bar, then the end; nothing ever wraps. */
 	assert_string_equal(progress_text(1, 2, 1000000000, 50, text, sizeof(text)),
-			    " 50% [########       ] 1 B of 2 B  1 B/s  0:01 left");
+			    " 50% [#######       ] 1 B of 2 B  1 B/s  0:01 left");
 	assert_string_equal(progress_text(1, 2, 1000000000, 30, text, sizeof(text)),
 			    " 50% 1 B of 2 B  1 B/s  0:01 l");
 	for (int columns = 0; columns < 200; columns++) {

@@ -212,15 +212,19 @@ static uint32_t count_of(const struct entry *entry)
 /* What of path is behind the directory dir: "b/c" of "a/b/c" behind "a", NULL if it is not in there. */
 static const char *below(const char *path, const char *dir)
 {
+	size_t len = 0;
+
 	while (*dir == '/')
 		dir++;
-	while (*dir && *dir == *path) {
-		dir++;
-		path++;
-	}
-	while (*dir == '/')
-		dir++;
-	if (*dir != '\0' || (*path != '/' && *path != '\0'))
+	while (dir[len])
+		len++;
+	while (len != 0 && dir[len - 1] == '/')
+		len--;
+	for (size_t i = 0; i < len; i++)
+		if (path[i] != dir[i]) /* also where path ends */
+			return NULL;
+	path += len;
+	if (len == 0 || (*path != '/' && *path != '\0'))
 		return NULL;
 	return *path == '/' ? path + 1 : path;
 }

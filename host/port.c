@@ -268,11 +268,6 @@ void host_port_gid(const struct host_port *port, uint8_t gid[static 16])
 	memcpy(gid, port->gid, 16);
 }
 
-void *host_port_ctx(const struct host_port *port)
-{
-	return port->config.ctx;
-}
-
 int host_port_start(struct host_port *port, struct nic *nic)
 {
 	host_port_lock(port);

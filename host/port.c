@@ -347,6 +347,14 @@ static int env_block(void *ctx, uint32_t *block)
 	return host_registry_block(&((struct host_port *)ctx)->registry, block);
 }
 
+static void env_event(void *ctx, const struct nic_event *event)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	if (port->config.event)
+		port->config.event(port->config.ctx, event);
+}
+
 void host_port_env(struct host_port *port, struct nic_env *env)
 {
 	*env = (struct nic_env){
@@ -361,5 +369,6 @@ void host_port_env(struct host_port *port, struct nic_env *env)
 		.tx_cancel = env_cancel,
 		.tx_untaken = env_untaken,
 		.qpn_block = env_block,
+		.event = env_event,
 	};
 }

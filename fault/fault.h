@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fault/fault.h - what happens to a packet on a bad wire: dropped, doubled, delayed behind others,
+ * corrupted; by chance from a seed, or by its number.
+ *
+ * Pure: a struct fault is a stream of verdicts that depends on its configuration and on the calls only.
+ * The wire (the simulator's link, the local wire) carries them out. One owner at a time.
+ */
+#ifndef FAULT_FAULT_H
+#define FAULT_FAULT_H
+
+#include "base/prng.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum fault_kind { FAULT_DROP, FAULT_DUPLICATE, FAULT_REORDER, FAULT_CORRUPT, FAULT_KIND_COUNT };
+
+enum { FAULT_RULE_MAX = 16, FAULT_BEHIND_MAX = 16 };
+
+/* The packet with number `first` (1: the first judged), and then every `every`-th, if not 0. */
+struct fault_rule {
+	enum fault_kind kind;
+	uint64_t first;
+	uint64_t every;
+};
+
+struct fault_config {
+	uint64_t seed;
+	uint32_t ppm[FAULT_KIND_COUNT]; /* chance of each, in millionths; independent of each other */
+	uint32_t behind_max; /* a reordered packet comes behind 1 to this many others; 0 means 3 */
+	uint64_t from_ns;    /* faults happen from this long after the first packet ... */
+	uint64_t until_ns;   /* ... until this long after it; 0: for ever */
+	uint32_t rule_count;
+	struct fault_rule rules[FAULT_RULE_MAX];
+};
+
+/* What to do with one packet. If it is dropped, nothing else is said. */
+struct fault_verdict {
+	bool drop;
+	bool duplicate;	     /* send it twice */
+	uint32_t behind;     /* hold it back until this many others have gone, at most FAULT_BEHIND_MAX */
+	bool corrupt;	     /* flip the bit below */
+	uint32_t corrupt_bit; /* 0: the lowest bit of the first byte; below 8 * len_bytes */
+};
+
+struct fault {
+	struct fault_config config;
+	struct base_prng prng;
+	uint64_t start_ns;
+	uint64_t judged;
+	uint64_t counts[FAULT_KIND_COUNT]; /* verdicts of each kind so far */
+};
+
+/* fault_init - a stream of verdicts. *config is copied. */
+void fault_init(struct fault *fault, const struct fault_config *config);
+
+/* fault_judge - the verdict for the next packet of len_bytes (not 0) at now_ns. */
+struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t now_ns);
+
+/*
+ * fault_parse - *config from text such as "drop=5%,duplicate=0.5%,reorder=1%,corrupt=200ppm,seed=7",
+ * "drop@3" (the third packet), "drop@3/10" (and every tenth after), "behind=8", "from=5ms,until=2s".
+ * true; or false and, in *wrong, the offset of the word that is not understood. *config is then
+ * unspecified.
+ */
+bool fault_parse(struct fault_config *config, const char *text, size_t *wrong);
+
+/* fault_kind_name - "drop", "duplicate", "reorder", "corrupt". */
+const char *fault_kind_name(enum fault_kind kind);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* parse.c - a fault configuration from the text people write. */
+#include "fault/fault.h"
+
+/* The text still to be read. Each taker moves on only if it succeeds. */
+struct reader {
+	const char *at;
+};
+
+static bool take(struct reader *reader, const char *word)
+{
+	const char *at = reader->at;
+
+	for (; *word; word++, at++)
+		if (*at != *word)
+			return false;
+	reader->at = at;
+	return true;
+}
+
+static bool at_digit(const struct reader *reader)
+{
+	return *reader->at >= '0' && *reader->at <= '9';
+}
+
+static bool take_number(struct reader *reader, uint64_t *number)
+{
+	uint64_t value = 0;
+
+	if (!at_digit(reader))
+		return false;
+	for (; at_digit(reader); reader->at++) {
+		unsigned int digit = (unsigned int)(*reader->at - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
+			return false;
+		value = value * 10 + digit;
+	}
+	*number = value;
+	return true;
+}
+
+/* "5%", "0.25%", "300ppm": millionths, at most a million. */
+static bool take_chance(struct reader *reader, uint32_t *ppm)
+{
+	uint64_t whole, part = 0;
+	uint32_t scale = 10000;
+
+	if (!take_number(reader, &whole) || whole > 1000000)
+		return false;
+	if (take(reader, "ppm")) {
+		*ppm = (uint32_t)whole;
+		return true;
+	}
+	if (take(reader, "."))
+		for (; at_digit(reader); reader->at++) {
+			scale /= 10;
+			part += scale * (unsigned int)(*reader->at - '0');
+		}
+	if (!take(reader, "%") || whole * 10000 + part > 1000000)
+		return false;
+	*ppm = (uint32_t)(whole * 10000 + part);
+	return true;
+}
+
+static bool take_time(struct reader *reader, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	uint64_t value;
+
+	if (!take_number(reader, &value))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (!take(reader, units[i].unit))
+			continue;
+		*ns = value * units[i].ns;
+		return value <= UINT64_MAX / units[i].ns;
+	}
+	return false;
+}
+
+/* "3" or "3/10" behind "drop@". */
+static bool take_rule(struct reader *reader, struct fault_config *config, enum fault_kind kind)
+{
+	struct fault_rule rule = {.kind = kind};
+
+	if (!take_number(reader, &rule.first) || rule.first == 0)
+		return false;
+	if (take(reader, "/") && (!take_number(reader, &rule.every) || rule.every == 0))
+		return false;
+	if (config->rule_count == FAULT_RULE_MAX)
+		return false;
+	config->rules[config->rule_count++] = rule;
+	return true;
+}
+
+static bool take_fault(struct reader *reader, struct fault_config *config)
+{
+	for (int kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+		if (!take(reader, fault_kind_name((enum fault_kind)kind)))
+			continue;
+		if (take(reader, "="))
+			return take_chance(reader, &config->ppm[kind]);
+		return take(reader, "@") && take_rule(reader, config, (enum fault_kind)kind);
+	}
+	return false;
+}
+
+static bool take_item(struct reader *reader, struct fault_config *config)
+{
+	uint64_t number;
+
+	if (take(reader, "seed="))
+		return take_number(reader, &config->seed);
+	if (take(reader, "from="))
+		return take_time(reader, &config->from_ns);
+	if (take(reader, "until="))
+		return take_time(reader, &config->until_ns);
+	if (take(reader, "behind=")) {
+		if (!take_number(reader, &number) || number == 0 || number > FAULT_BEHIND_MAX)
+			return false;
+		config->behind_max = (uint32_t)number;
+		return true;
+	}
+	return take_fault(reader, config);
+}
+
+bool fault_parse(struct fault_config *config, const char *text, size_t *wrong)
+{
+	struct reader reader = {text};
+
+	*config = (struct fault_config){.seed = 1};
+	while (*reader.at) {
+		*wrong = (size_t)(reader.at - text);
+		if (!take_item(&reader, config) || (*reader.at && !take(&reader, ",")))
+			return false;
+	}
+	return true;
+}

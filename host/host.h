@@ -33,6 +33,8 @@ struct host_port_config {
 	/* What nic_env.event becomes: called under the lock, during a pass. */
 	void (*event)(void *ctx, const struct nic_event *event);
 	void *ctx; /* of notice, scan and event */
+	/* A descriptor that the port's own threads keep, under the same number; 0: none. */
+	int keep_fd;
 };
 
 /*
@@ -69,6 +71,15 @@ uint64_t host_now_ns(void);
 void host_port_progress(struct host_port *port);
 /* This thread is about to sleep in poll(2): the engine thread takes over at once. */
 void host_port_sleeping(struct host_port *port);
+
+/*
+ * The port's own threads have a table of descriptors of their own, where the kernel can do that: in
+ * them a callback finds no descriptor of the application but keep_fd.
+ * host_port_has_own_table: whether this port's threads do. host_in_own_table: whether the calling
+ * thread is such a one, of whatever port.
+ */
+bool host_port_has_own_table(const struct host_port *port);
+bool host_in_own_table(void);
 
 /* true in a child of fork: its parent's ports are not its own. */
 bool host_port_forked(const struct host_port *port);

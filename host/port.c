@@ -69,17 +69,42 @@ static bool stderr_may_stay(void)
 	       (fstat(2, &stat) == 0 && (S_ISREG(stat.st_mode) || S_ISCHR(stat.st_mode)));
 }
 
+/* In the port's own threads, if they have a table of descriptors of their own. */
+static _Thread_local bool in_own_table;
+
+bool host_in_own_table(void)
+{
+	return in_own_table;
+}
+
+bool host_port_has_own_table(const struct host_port *port)
+{
+	return port->own_table;
+}
+
+/* Unshares the table and closes all from 3 on, but keep_fd. */
+static bool close_all_but(unsigned int keep_fd)
+{
+	if (keep_fd < 3)
+		return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
+	/* What is above first: that range is never empty. */
+	if (syscall(SYS_close_range, keep_fd + 1, ~0u, CLOSE_RANGE_UNSHARE) != 0)
+		return false;
+	return keep_fd == 3 || syscall(SYS_close_range, 3u, keep_fd - 1, 0u) == 0;
+}
+
 /*
  * A table of descriptors for this thread and those it starts, without the application's. If the
  * kernel has no such call (before Linux 5.9) the port's descriptors live in the application's table:
  * then a child of fork that lives on keeps the port's name taken.
  */
-static bool table_unshare(void)
+static bool table_unshare(const struct host_port *port)
 {
 	bool keep = stderr_may_stay();
 
-	if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_UNSHARE) != 0)
+	if (!close_all_but((unsigned int)port->config.keep_fd))
 		return false;
+	in_own_table = true;
 	close(0);
 	close(1);
 	if (!keep)
@@ -136,6 +161,7 @@ static void *engine_body(void *arg)
 	struct host_port *port = (struct host_port *)arg;
 
 	prctl(PR_SET_NAME, "rig5-engine");
+	in_own_table = port->own_table;
 	host_engine_main(port);
 	eventfd_write(port->engine_done, 1);
 	return NULL;
@@ -147,7 +173,7 @@ static void *port_body(void *arg)
 	int result;
 
 	prctl(PR_SET_NAME, "rig5-port");
-	port->own_table = table_unshare();
+	port->own_table = table_unshare(port);
 	result = port_join(port);
 	if (result == 0) {
 		result = thread_start(&port->engine_thread, engine_body, port);

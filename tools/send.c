@@ -50,6 +50,7 @@ struct sender {
 	/* Chunks: read >= sent, read >= hashed. */
 	uint64_t read, sent;
 	uint32_t credits; /* receives of the peer that are free */
+	bool done;        /* the receiver has everything */
 };
 
 static void print_help(void)
@@ -312,16 +313,31 @@ static int send_digests(struct sender *sender)
 	return 0;
 }
 
-/* During the transfer the receiver says nothing, but that it gave up. */
-static int check_peer(struct sender *sender)
+/*
+ * What the receiver says: that it gave up; or DONE, once it was told every digest, which may
+ * overtake the last completion.
+ */
+static int hear_peer(struct sender *sender, int timeout_ms)
 {
 	struct frame frame;
-	int err = xfer_receive(&sender->xfer, &frame, 0);
+	uint32_t count;
+	int err = xfer_receive(&sender->xfer, &frame, timeout_ms);
 
-	if (err == -EAGAIN)
-		return 0;
-	return err ? err
-		   : xfer_fail(&sender->xfer, -EPROTO, "the receiver does not speak this protocol");
+	if (err)
+		return err;
+	if (frame.type != XFER_DONE || sender->digests_sent != sender->count || sender->done ||
+	    xfer_decode_done(frame.payload, frame.len_bytes, &count) || count != sender->count)
+		return xfer_fail(&sender->xfer, -EPROTO,
+				 "the receiver does not speak this protocol");
+	sender->done = true;
+	return 0;
+}
+
+static int check_peer(struct sender *sender)
+{
+	int err = sender->done ? 0 : hear_peer(sender, 0);
+
+	return err == -EAGAIN ? 0 : err;
 }
 
 /* Sleeps for what holds the next chunk up: a slot that is not hashed, one that is not sent, or
@@ -375,16 +391,7 @@ static int send_files(struct sender *sender)
 /* The receiver has all bytes and digests: it says DONE when every file has its name. */
 static int wait_for_done(struct sender *sender)
 {
-	struct frame frame;
-	uint32_t count;
-	int err = xfer_expect(&sender->xfer, XFER_DONE, (int)sender->xfer.timeout_s * 1000, &frame);
-
-	if (err)
-		return err;
-	if (xfer_decode_done(frame.payload, frame.len_bytes, &count) || count != sender->count)
-		return xfer_fail(&sender->xfer, -EPROTO,
-				 "the receiver does not speak this protocol");
-	return 0;
+	return sender->done ? 0 : hear_peer(sender, (int)sender->xfer.timeout_s * 1000);
 }
 
 static void report(const struct sender *sender, bool quiet)

@@ -198,7 +198,7 @@ void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, const s
 		.timestamp = be64_from(nic->now_ns),
 		.sop_drop_qpn = be32_from((uint32_t)done->send_opcode << 24 | qp->number),
 		.wqe_counter = be16_from(done->wqe_counter),
-		.op_own = cqe_op_own(done->opcode, false, owner(nic, cqn)),
+		.op_own = cqe_op_own(done->opcode, done->solicited, owner(nic, cqn)),
 	};
 
 	push(nic, cqn, &cqe, done->solicited);

@@ -256,7 +256,8 @@ struct nic_rx {
 	const uint8_t *bth; /* BTH up to and including pad. May change under us: headers are copied
 				   once, payload is copied once. */
 	size_t len_bytes;
-	const uint8_t *sgid;	/* 16 bytes, who sent it; NULL: this very port (the local wire) */
+	const uint8_t *sgid;	/* 16 bytes, who sent it; NULL: this very port (the local wire), and only
+				   queue pairs whose peer has our own GID take it */
 	const uint8_t *dgid;	/* 16 bytes, NULL likewise */
 	uint8_t traffic_class;	/* as received, ECN included */
 };

@@ -238,6 +238,7 @@ struct nic_qp {
 	uint8_t nak_due;   /* AETH syndrome; 0: none */
 	bool last_words;   /* in error, but the NAK that says so is still to go out */
 	bool comm_est;	   /* a packet has come */
+	bool peer_is_here; /* its GID is our own: it is on this port */
 	uint16_t rq_pi;
 	uint16_t rq_ci;
 	uint32_t rx_off;   /* bytes of the message that are in */

@@ -308,6 +308,8 @@ static void apply_params(struct nic_qp *qp, const struct nic_qp_params *p)
 	to->rq_psn &= PSN_MASK;
 	to->sq_psn &= PSN_MASK;
 	to->dest_qpn &= ROCE_QPN_MASK;
+	if (p->set & SET(PATH))
+		qp->peer_is_here = memcmp(to->path.dgid, to->path.sgid, sizeof(to->path.sgid)) == 0;
 	if (p->set & SET(MTU))
 		qp->mtu_log2 = (uint8_t)ring_log2_ceil(to->mtu_bytes);
 	if (p->set & SET(TIMEOUT))

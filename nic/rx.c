@@ -46,12 +46,14 @@ static bool decode(struct nic_pkt *pkt, const struct nic_rx *rx)
 	return true;
 }
 
-/* Whether a packet that came from another host is from the peer that qp is connected to. */
+/* Whether a packet is from the peer that qp is connected to. Without addresses it is from this port. */
 static bool address_ok(const struct nic_qp *qp, const struct nic_rx *rx)
 {
 	const struct nic_path *path = &qp->params.path;
 
-	return (!rx->sgid || memcmp(rx->sgid, path->dgid, sizeof(path->dgid)) == 0) &&
+	if (!rx->sgid)
+		return qp->peer_is_here;
+	return memcmp(rx->sgid, path->dgid, sizeof(path->dgid)) == 0 &&
 	       (!rx->dgid || memcmp(rx->dgid, path->sgid, sizeof(path->sgid)) == 0);
 }
 

@@ -373,12 +373,13 @@ static void modify(struct fake_qp *qp, const struct nic_qp_params *p)
 	nic_check(w->nics[qp->nic]);
 }
 
-static void set_gid(uint8_t gid[16], uint32_t nic)
+/* One port has one GID, however many NICs (processes) are on it. */
+static void set_gid(const struct fake_world *w, uint8_t gid[16], uint32_t nic)
 {
 	static const uint8_t prefix[16] = {[10] = 0xff, [11] = 0xff, [12] = 127};
 
 	memcpy(gid, prefix, 16);
-	gid[15] = (uint8_t)(nic + 1);
+	gid[15] = (uint8_t)(w->alien ? nic + 1 : 1);
 }
 
 void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struct fake_opts *opts)
@@ -406,8 +407,8 @@ void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struc
 		.rq_psn = is_b ? psn_a : psn_b,
 	};
 
-	set_gid(p.path.dgid, 1 - qp->nic);
-	set_gid(p.path.sgid, qp->nic);
+	set_gid(qp->world, p.path.dgid, 1 - qp->nic);
+	set_gid(qp->world, p.path.sgid, qp->nic);
 	modify(qp, &p);
 	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_PATH_F | NIC_QP_SET_MTU_F | NIC_QP_SET_DEST_QPN_F |
 		NIC_QP_SET_RQ_PSN_F | NIC_QP_SET_DEST_RD_ATOMIC_F | NIC_QP_SET_MIN_RNR_TIMER_F;

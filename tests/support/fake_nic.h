@@ -68,7 +68,7 @@ struct fake_world {
 	size_t queue_cap;
 	size_t room;
 	bool untaken;		/* what tx_untaken answers */
-	bool alien;		/* deliver with GIDs, as from another host, instead of NULL */
+	bool alien;		/* set before connecting: as on two hosts, with GIDs that differ */
 	struct fake_packet *reserved;
 	uint64_t sent_packets;
 

@@ -130,6 +130,7 @@ static inline struct host_port *stub_start(struct nic *nic, const char *address,
 	int result = host_port_join(&config, &port, why, sizeof(why));
 	uint32_t block;
 
+	*qpn = 0;
 	if (result < 0) {
 		fprintf(stderr, "join: %d %s\n", result, why);
 		return NULL;

@@ -218,7 +218,10 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 	if (err)
 		return err;
 	qp->connected = true;
-	atomic_store_explicit(&qp->post_ready, LIB_POST_READY, memory_order_release);
+	/* Whoever posts from another thread was told, and so synchronized, by this one. */
+	qp->post_ready = LIB_POST_READY;
+	qp->sq_limit = qp->sq_count * WQE_BB_BYTES;
+	qp->rq_limit = qp->rq_count * WQE_BB_BYTES;
 	return 0;
 }
 

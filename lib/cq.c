@@ -106,7 +106,7 @@ static bool cqe_written(const struct rig_cq *cq, uint32_t position)
 	const struct cqe64 *cqe = cqe_at(cq, position);
 	uint8_t op_own = *(const volatile uint8_t *)&cqe->op_own;
 
-	return cqe_owner_of(op_own) == ((position & (cq->cqe_mask + 1)) != 0);
+	return cqe_owner_of(op_own) == ((position & cq->cqe_count) != 0);
 }
 
 /* cqe_move - copies a completion to an older position, which keeps its own owner bit. */
@@ -127,7 +127,7 @@ void lib_cq_purge(struct rig_cq *cq, uint32_t uidx)
 	uint32_t end = cq->consumer;
 	uint32_t gone = 0;
 
-	while (end - cq->consumer <= cq->cqe_mask && cqe_written(cq, end))
+	while (end - cq->consumer < cq->cqe_count && cqe_written(cq, end))
 		end++;
 	lib_owner_before_cqe();
 	while (end != cq->consumer) {
@@ -197,6 +197,7 @@ static int cq_memory_alloc(struct rig_cq *cq, uint32_t cqe_count)
 		cq_memory_free(cq);
 		return lib_fail(ENOMEM, "rig_cq_create: no memory for %u completions", cqe_count);
 	}
+	cq->cqe_count = cqe_count;
 	cq->cqe_mask = cqe_count - 1;
 	/* The first lap's owner bit is 0: with 1 everywhere, the owner bit alone says "written". */
 	for (uint32_t i = 0; i < cqe_count; i++)
@@ -314,8 +315,6 @@ int rig_cq_arm(struct rig_cq *cq)
 	uint64_t value;
 	int err;
 
-	if (!cq)
-		return lib_handle_error(cq, "rig_cq_arm");
 	for (;;) {
 		atomic_store_explicit(&cq->polling, 1, memory_order_relaxed);
 		lib_mark_before_state();

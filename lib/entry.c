@@ -13,16 +13,7 @@
 
 enum {
 	FLAGS_ALL = RIG_SIGNAL_F | RIG_FENCE_F | RIG_SOLICITED_F | RIG_INLINE_F | RIG_IMM_F,
-	FLAGS_FM = RIG_SIGNAL_F | RIG_FENCE_F | RIG_SOLICITED_F,
 	ATOMIC_BYTES = 8,
-};
-
-#define FM_OF(flags)                                                                             \
-	(((flags)&RIG_SIGNAL_F ? WQE_CE_ALWAYS : 0) | ((flags)&RIG_FENCE_F ? WQE_FM_FENCE : 0) | \
-	 ((flags)&RIG_SOLICITED_F ? WQE_SOLICITED_F : 0))
-
-const uint8_t lib_fm_ce_se[8] = {
-	FM_OF(0), FM_OF(1), FM_OF(2), FM_OF(3), FM_OF(4), FM_OF(5), FM_OF(6), FM_OF(7),
 };
 
 /* Opcode, without and with immediate data, of each operation; what the operation has. */
@@ -209,7 +200,7 @@ uint64_t lib_entry_write(const struct rig_qp *qp, const struct rig_entry *entry,
 	ctrl->signature = 0;
 	ctrl->dci_stream[0] = 0;
 	ctrl->dci_stream[1] = 0;
-	ctrl->fm_ce_se = lib_fm_ce_se[entry->flags & FLAGS_FM];
+	ctrl->fm_ce_se = (uint8_t)LIB_FM_CE_SE(entry->flags);
 	ctrl->imm = be32_from(entry->flags & RIG_IMM_F ? entry->imm : 0);
 	if (ops[entry->op].remote)
 		write_remote(&place, entry);

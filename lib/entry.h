@@ -26,7 +26,9 @@ int lib_entry_plan(const struct rig_entry *entry, struct lib_entry_plan *plan);
 uint64_t lib_entry_write(const struct rig_qp *qp, const struct rig_entry *entry,
 			 const struct lib_entry_plan *plan, uint32_t pos);
 
-/* lib_fm_ce_se - the completion, fence and solicited bits that go with RIG_*_F flags 0 to 7. */
-extern const uint8_t lib_fm_ce_se[8];
+/* LIB_FM_CE_SE - the completion, fence and solicited bits that go with RIG_*_F flags 0 to 7. */
+#define LIB_FM_CE_SE(flags)                                                                      \
+	(((flags)&RIG_SIGNAL_F ? WQE_CE_ALWAYS : 0) | ((flags)&RIG_FENCE_F ? WQE_FM_FENCE : 0) | \
+	 ((flags)&RIG_SOLICITED_F ? WQE_SOLICITED_F : 0))
 
 #endif

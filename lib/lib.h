@@ -50,7 +50,7 @@ enum lib_live {
 	LIB_LIVE_CQ = 0x43512121,
 	LIB_LIVE_QP = 0x51502121,
 };
-/* qp->post_ready, cq->poll_ready: the data path may run. Any other value leads to the slow path. */
+/* qp->post_ready, cq->poll_ready: the data path may run. */
 #define LIB_POST_READY 0x504f5354u
 #define LIB_POLL_READY 0x504f4c4cu
 
@@ -204,7 +204,8 @@ struct rig_cq {
 	_Alignas(LIB_LINE_BYTES) _Atomic uint32_t poll_ready;
 	_Atomic uint32_t polling; /* the poller is inside; see lib_cq_stop */
 	uint32_t consumer;	 /* completions taken since creation */
-	uint32_t cqe_mask;
+	uint32_t cqe_count;	  /* of the ring, a power of two */
+	uint32_t cqe_mask;	  /* less one */
 	char *ring;
 	struct be32 *record;
 	struct rig_qp *const *uidx_table;
@@ -227,9 +228,10 @@ struct rig_qp {
 
 	/*
 	 * The poster's line of the send ring. Positions are in bytes and free-running: slot number
-	 * times 64, modulo 2^32.
+	 * times 64, modulo 2^32. Until it is connected, when its shell is wiped, and after a fork,
+	 * a queue pair has pos equal to limit: the look for room that follows finds out why.
 	 */
-	_Alignas(LIB_LINE_BYTES) _Atomic uint32_t post_ready;
+	_Alignas(LIB_LINE_BYTES) uint32_t post_ready; /* LIB_POST_READY: connected */
 	uint32_t sq_pos;	 /* next slot to fill */
 	uint32_t sq_limit;	 /* first position that is known not to be free */
 	uint32_t sq_rung;	 /* what the NIC was told */

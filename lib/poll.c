@@ -173,71 +173,63 @@ static __attribute__((noinline)) bool take_any(const struct rig_cq *cq, const st
 	return true;
 }
 
-/* take_write - the completion of a write: take_any's work, in few stores of whole words. */
-static inline bool take_write(const struct rig_cq *cq, const struct cqe64 *cqe, struct rig_wc *wc)
+/*
+ * take_write - the completion of a write by qp: take_any's work, in few stores of whole words. A
+ * reader of *wc then loads what was stored in one piece.
+ */
+static inline void take_write(struct rig_qp *qp, const struct cqe64 *cqe, struct rig_wc *wc)
 {
-	struct rig_qp *qp = cq->uidx_table[be32_to(cqe->srqn_uidx) & (LIB_UIDX_COUNT - 1)];
 	uint32_t index = be16_to(cqe->wqe_counter);
 	uint64_t *words = (uint64_t *)(void *)wc;
 
-	if (LIB_UNLIKELY(!qp))
-		return false;
 	atomic_store_explicit(&qp->sq_done, index, memory_order_release);
 	words[0] = LIB_WC_WORD0(qp->number, index);
 	words[1] = 0; /* a write, no flags, no syndrome, no length */
 	words[2] = 0; /* no immediate data, no source */
 	words[3] = be64_to(cqe->timestamp);
-	return true;
 }
 
-/* poll_ring - up to max completions; the caller is marked as polling. */
-static inline int poll_ring(struct rig_cq *cq, struct rig_wc *wc, int max)
+/*
+ * is_write - whether cqe, whose op_own differs from its lap's owner bit by op_own, is a good
+ * write's.
+ */
+static inline bool is_write(const struct cqe64 *cqe, uint8_t op_own)
 {
-	const struct rig_wc *first = wc, *end = wc + max;
-	uint32_t position = cq->consumer;
-	uint32_t mask = cq->cqe_mask;
-	const char *cqe_at = cq->ring + (size_t)(position & mask) * CQE_BYTES;
-	uint8_t lap = (position & (mask + 1)) != 0;
-
-	do {
-		const struct cqe64 *cqe = (const struct cqe64 *)(const void *)cqe_at;
-		uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_RELAXED) ^ lap;
-		bool taken;
-
-		if (op_own & CQE_OWNER_MASK)
-			break;
-		lib_owner_before_cqe();
-		/* The opcode is the first byte in memory of sop_drop_qpn. */
-		if (LIB_LIKELY(op_own >> CQE_OPCODE_SHIFT == CQE_REQ &&
-			       *(const uint8_t *)&cqe->sop_drop_qpn == WQE_OP_WRITE))
-			taken = take_write(cq, cqe, wc);
-		else
-			taken = take_any(cq, cqe, wc);
-		wc += taken;
-		cqe_at += CQE_BYTES;
-		if (LIB_UNLIKELY((++position & mask) == 0)) {
-			cqe_at = cq->ring;
-			lap ^= 1;
-		}
-	} while (wc != end);
-	if (position != cq->consumer) {
-		cq->consumer = position;
-		lib_cqe_before_consumer();
-		__atomic_store_n(&cq->record[DB_CQ_CONSUMER].raw,
-				 be32_from(position & DB_CQ_INDEX_MASK).raw, __ATOMIC_RELAXED);
-	}
-	return (int)(wc - first);
+	/* The opcode is the first byte in memory of sop_drop_qpn. */
+	return (op_own & (0xf0 | CQE_OWNER_MASK)) == 0 &&
+	       *(const uint8_t *)&cqe->sop_drop_qpn == WQE_OP_WRITE;
 }
 
-static COLD int poll_bad(const struct rig_wc *wc, int max)
+static inline struct rig_qp *qp_of(struct rig_qp *const *table, const struct cqe64 *cqe)
 {
-	return lib_fail(EINVAL, "rig_cq_poll: %d completions to %p; 1 to %d at a time", max,
-			(const void *)wc, POLL_MAX);
+	return table[be32_to(cqe->srqn_uidx) & (LIB_UIDX_COUNT - 1)];
 }
 
-/* poll_lent - a poll that found nothing lends its time to the software NIC, and looks again. */
-static COLD int poll_lent(struct rig_cq *cq, struct rig_wc *wc, int max);
-static COLD int poll_slow(struct rig_cq *cq, struct rig_wc *wc, int max);
+static inline const struct cqe64 *cqe_at(const struct rig_cq *cq, uint32_t position)
+{
+	return (const struct cqe64 *)(const void *)(cq->ring +
+						    (size_t)(position & cq->cqe_mask) * CQE_BYTES);
+}
+
+/* lap_of - the owner bit that a completion written at position has. */
+static inline uint8_t lap_of(const struct rig_cq *cq, uint32_t position)
+{
+	return (position & cq->cqe_count) != 0;
+}
+
+/* op_own_of - op_own of what is at cqe, its owner bit 0 if the NIC wrote it in this lap. */
+static inline uint8_t op_own_of(const struct cqe64 *cqe, uint8_t lap)
+{
+	return __atomic_load_n(&cqe->op_own, __ATOMIC_RELAXED) ^ lap;
+}
+
+static inline void consumer_set(struct rig_cq *cq, uint32_t position)
+{
+	cq->consumer = position;
+	lib_cqe_before_consumer();
+	__atomic_store_n(&cq->record[DB_CQ_CONSUMER].raw,
+			 be32_from(position & DB_CQ_INDEX_MASK).raw, __ATOMIC_RELAXED);
+}
 
 static inline bool poll_enter(struct rig_cq *cq)
 {
@@ -251,44 +243,120 @@ static inline void poll_leave(struct rig_cq *cq)
 	atomic_store_explicit(&cq->polling, 0, memory_order_release);
 }
 
-int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max)
+/* poll_any - count completions are in wc; up to max of any kind; then leaves. */
+static __attribute__((noinline)) int poll_any(struct rig_cq *cq, struct rig_wc *wc, int count,
+					      int max)
 {
-	int count;
+	uint32_t position = cq->consumer;
 
-	if (LIB_UNLIKELY((unsigned int)max - 1 >= POLL_MAX || !wc))
-		return poll_bad(wc, max);
-	if (LIB_UNLIKELY(!cq || !poll_enter(cq)))
-		return poll_slow(cq, wc, max);
-	count = poll_ring(cq, wc, max);
-	poll_leave(cq);
-	if (count == 0 && cq->progress)
-		return poll_lent(cq, wc, max);
-	return count;
-}
+	while (count < max) {
+		const struct cqe64 *cqe = cqe_at(cq, position);
 
-static COLD int poll_lent(struct rig_cq *cq, struct rig_wc *wc, int max)
-{
-	int count;
-
-	cq->progress(cq->progress_ctx);
-	if (!poll_enter(cq))
-		return poll_slow(cq, wc, max);
-	count = poll_ring(cq, wc, max);
+		if (op_own_of(cqe, lap_of(cq, position)) & CQE_OWNER_MASK)
+			break;
+		lib_owner_before_cqe();
+		count += take_any(cq, cqe, &wc[count]);
+		position++;
+	}
+	if (position != cq->consumer)
+		consumer_set(cq, position);
 	poll_leave(cq);
 	return count;
 }
 
+/*
+ * poll_writes - one completion is in wc; up to max of writes, as long as they are next to each
+ * other. What else comes is left to poll_any, so that this loop makes no call and keeps all it
+ * needs in registers.
+ */
+static __attribute__((noinline)) int poll_writes(struct rig_cq *cq, struct rig_wc *wc, int max)
+{
+	struct rig_qp *const *table = cq->uidx_table;
+	uint32_t position = cq->consumer;
+	uint32_t ahead = cq->cqe_count - (position & cq->cqe_mask);
+	const struct cqe64 *cqe = cqe_at(cq, position);
+	uint8_t lap = lap_of(cq, position);
+	struct rig_wc *at = wc + 1;
+	const struct rig_wc *end = at + ((uint32_t)max - 1 < ahead ? (uint32_t)max - 1 : ahead);
+	int count;
+
+	do {
+		uint8_t op_own = op_own_of(cqe, lap);
+		struct rig_qp *qp;
+
+		lib_owner_before_cqe();
+		if (!is_write(cqe, op_own))
+			break;
+		qp = qp_of(table, cqe);
+		if (LIB_UNLIKELY(!qp))
+			break;
+		take_write(qp, cqe, at);
+		cqe++;
+		at++;
+	} while (at != end);
+	count = (int)(at - wc);
+	consumer_set(cq, position + (uint32_t)count - 1);
+	if (LIB_UNLIKELY(count != max))
+		return poll_any(cq, wc, count, max);
+	poll_leave(cq);
+	return count;
+}
+
+static COLD int poll_bad(const struct rig_wc *wc, int max)
+{
+	return lib_fail(EINVAL, "rig_cq_poll: %d completions to %p; 1 to %d at a time", max,
+			(const void *)wc, POLL_MAX);
+}
+
+/* poll_slow - the queue is stopped, gone or none. */
 static COLD int poll_slow(struct rig_cq *cq, struct rig_wc *wc, int max)
 {
-	int count;
-
 	do {
 		int err = lib_cq_enter_slow(cq, "rig_cq_poll");
 
 		if (err)
 			return err;
 	} while (!poll_enter(cq));
-	count = poll_ring(cq, wc, max);
+	return poll_any(cq, wc, 0, max);
+}
+
+/* poll_lent - a poll that found nothing lends its time to the software NIC, and looks again. */
+static __attribute__((noinline)) int poll_lent(struct rig_cq *cq, struct rig_wc *wc, int max)
+{
+	cq->progress(cq->progress_ctx);
+	return poll_enter(cq) ? poll_any(cq, wc, 0, max) : poll_slow(cq, wc, max);
+}
+
+int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max)
+{
+	const struct cqe64 *cqe;
+	struct rig_qp *qp;
+	uint32_t position;
+	uint8_t op_own;
+
+	if (LIB_UNLIKELY((unsigned int)max - 1 >= POLL_MAX))
+		return poll_bad(wc, max);
+	if (LIB_UNLIKELY(!poll_enter(cq)))
+		return poll_slow(cq, wc, max);
+	position = cq->consumer;
+	cqe = cqe_at(cq, position);
+	op_own = op_own_of(cqe, lap_of(cq, position));
+	lib_owner_before_cqe();
+	if (op_own & CQE_OWNER_MASK) {
+		poll_leave(cq);
+		return cq->progress ? poll_lent(cq, wc, max) : 0;
+	}
+	if (LIB_UNLIKELY(!is_write(cqe, op_own)))
+		return poll_any(cq, wc, 0, max);
+	qp = qp_of(cq->uidx_table, cqe);
+	if (LIB_UNLIKELY(!qp))
+		return poll_any(cq, wc, 0, max);
+	take_write(qp, cqe, wc);
+	if (max != 1) {
+		cq->consumer = position + 1;
+		return poll_writes(cq, wc, max);
+	}
+	consumer_set(cq, position + 1);
 	poll_leave(cq);
-	return count;
+	return 1;
 }

@@ -2,10 +2,11 @@
 /*
  * post.c - the data path towards the NIC: entries, receives, and the doorbell.
  *
- * No system call, lock, locked instruction or allocation. One compare, of post_ready, says that the
- * handle is live, this is not a child after fork, and the queue pair is connected; what is wrong
- * otherwise is found out of line. An 8-byte inline write into a ring with known room, the commonest
- * entry, has a path of its own, counted in instructions: bench/lib_instructions.sh.
+ * No system call, lock, locked instruction or allocation. One compare, of a position with its
+ * limit, says that there is room, the handle is live, this is not a child after fork, and the queue
+ * pair is connected; what is wrong otherwise is found out of line. An 8-byte inline write into a
+ * ring with known room, the commonest entry, has a path of its own, counted in instructions:
+ * bench/lib_instructions.sh.
  */
 #include "lib/barrier.h"
 #include "lib/entry.h"
@@ -16,12 +17,11 @@
 
 enum {
 	FAST_INLINE_BYTES = 8,
-	FAST_FLAGS_FIRST = RIG_INLINE_F, /* with any of signal, fence, solicited */
 };
 
 static COLD int post_refused(const struct rig_qp *qp, const char *call)
 {
-	if (!qp || qp->shell.live != LIB_LIVE_QP)
+	if (qp->shell.live != LIB_LIVE_QP)
 		return lib_handle_error(qp, call);
 	return lib_fail(EINVAL, "%s: queue pair 0x%x is not connected", call, qp->number);
 }
@@ -67,8 +67,8 @@ static __attribute__((noinline)) int post_general(struct rig_qp *qp, const struc
 	uint32_t need_bytes;
 	int err;
 
-	if (!entry)
-		return lib_fail(EINVAL, "rig_qp_post: no entry");
+	if (qp->post_ready != LIB_POST_READY)
+		return post_refused(qp, "rig_qp_post");
 	err = lib_entry_plan(entry, &plan);
 	err = err ? err : check_limits(qp, entry, &plan);
 	if (err)
@@ -81,57 +81,102 @@ static __attribute__((noinline)) int post_general(struct rig_qp *qp, const struc
 	return 0;
 }
 
-/* post_fast - an 8-byte inline write whose entry was checked, into a slot that is free. */
-static inline void post_fast(struct rig_qp *qp, const struct rig_entry *entry, uint8_t fm_ce_se)
+/*
+ * The second 8 bytes of a fast entry's ctrl segment as they are in memory (signature and stream 0,
+ * fm_ce_se, no immediate data), by the entry's flags; NOT_FAST for flags that are not an inline
+ * entry's with any of signal, fence and solicited. fm_ce_se is the fourth byte.
+ */
+#define NOT_FAST (~0ull)
+#define NOT_FAST_8                                                                                 \
+	NOT_FAST, NOT_FAST, NOT_FAST, NOT_FAST, NOT_FAST, NOT_FAST, NOT_FAST, NOT_FAST
+#define NOT_FAST_16 NOT_FAST_8, NOT_FAST_8
+#define NOT_FAST_48 NOT_FAST_16, NOT_FAST_16, NOT_FAST_16
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FAST(flags) ((uint64_t)LIB_FM_CE_SE(flags) << 24)
+#else
+#define FAST(flags) ((uint64_t)LIB_FM_CE_SE(flags) << 32)
+#endif
+static const uint64_t ctrl_tails[256] = {
+    /* 0 */ NOT_FAST_8,
+    /* 8: RIG_INLINE_F */ FAST(0),
+    FAST(1),
+    FAST(2),
+    FAST(3),
+    FAST(4),
+    FAST(5),
+    FAST(6),
+    FAST(7),
+    /* 16 */ NOT_FAST_48,
+    NOT_FAST_48,
+    NOT_FAST_48,
+    NOT_FAST_48,
+    NOT_FAST_48,
+};
+_Static_assert(RIG_INLINE_F == 8, "the table's second row is that of inline entries");
+_Static_assert(RIG_WRITE == 0, "entry_odd takes the operation for a field that must be 0");
+
+/* store_be32_zero - a big-endian word and a zero word behind it, in one store. */
+static inline void store_be32_zero(void *to, uint32_t value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint64_t raw = be32_from(value).raw;
+#else
+	uint64_t raw = (uint64_t)value << 32;
+#endif
+
+	memcpy(to, &raw, sizeof(raw));
+}
+
+/* post_fast - an 8-byte inline write that was checked, into a slot that is free. */
+static inline void post_fast(struct rig_qp *qp, const struct rig_entry *entry, uint64_t ctrl_tail)
 {
 	uint32_t pos = qp->sq_pos;
 	char *slot = qp->sq + (pos & qp->sq_mask);
 	/* Index: bits 21..6 of the position, at bits 55..40 of the ctrl segment's first 8 bytes. */
-	uint64_t head = (uint64_t)pos << 42 >> 8 | qp->sq_base_write8;
+	uint64_t head = be64_from((uint64_t)pos << 42 >> 8 | qp->sq_base_write8).raw;
 
-	head = be64_from(head).raw;
 	qp->sq_newest = head;
 	memcpy(slot, &head, sizeof(head));
-	/* Signature and stream 0, fm_ce_se at byte 11, immediate data 0. */
-	*(struct be64 *)(void *)(slot + 8) = be64_from((uint64_t)fm_ce_se << 32);
-	*(struct be64 *)(void *)(slot + 16) = be64_from(entry->remote_addr);
-	*(struct be64 *)(void *)(slot + 24) = be64_from((uint64_t)entry->remote_key << 32);
-	*(struct be32 *)(void *)(slot + 32) = be32_from(WQE_INLINE_F | FAST_INLINE_BYTES);
+	memcpy(slot + 8, &ctrl_tail, sizeof(ctrl_tail));
+	be64_store(slot + 16, entry->remote_addr);
+	store_be32_zero(slot + 24, entry->remote_key);
+	be32_store(slot + 32, WQE_INLINE_F | FAST_INLINE_BYTES);
 	memcpy(slot + 36, entry->inline_data, FAST_INLINE_BYTES);
 	qp->sq_pos = pos + WQE_BB_BYTES;
 }
 
-/* entry_is_fast - one compare for operation and flags, one for the length, one for the rest. */
-static inline bool entry_is_fast(const struct rig_entry *entry)
+/* entry_odd - not 0 if the entry is no write, or has a field set that is not supported. */
+static inline uint64_t entry_odd(const struct rig_entry *entry)
 {
-	return ((unsigned int)entry->op << 8 | entry->flags) - FAST_FLAGS_FIRST <= 7 &&
-	       entry->inline_len_bytes == FAST_INLINE_BYTES &&
-	       ((uintptr_t)entry->ah | entry->remote_qp | entry->remote_qkey |
-		entry->remote_dc_key | entry->stream) == 0;
+	uint64_t remote; /* remote_qp and remote_qkey */
+
+	memcpy(&remote, &entry->remote_qp, sizeof(remote));
+	return (entry->op | entry->stream) | (uintptr_t)entry->ah | remote | entry->remote_dc_key;
 }
 
 int rig_qp_post(struct rig_qp *qp, const struct rig_entry *entry)
 {
-	if (LIB_UNLIKELY(!qp || atomic_load_explicit(&qp->post_ready, memory_order_acquire) !=
-					LIB_POST_READY))
-		return post_refused(qp, "rig_qp_post");
-	if (LIB_UNLIKELY(!entry || !entry_is_fast(entry) || qp->sq_pos == qp->sq_limit ||
-			 !entry->inline_data))
+	uint64_t ctrl_tail;
+
+	ctrl_tail = ctrl_tails[entry->flags];
+	if (LIB_UNLIKELY(ctrl_tail == NOT_FAST || entry->inline_len_bytes != FAST_INLINE_BYTES ||
+			 entry_odd(entry) || qp->sq_pos == qp->sq_limit))
 		return post_general(qp, entry);
-	post_fast(qp, entry, lib_fm_ce_se[entry->flags & 7]);
+	post_fast(qp, entry, ctrl_tail);
 	return 0;
+}
+
+static COLD int ring_nothing(const struct rig_qp *qp)
+{
+	return qp->post_ready == LIB_POST_READY ? 0 : post_refused(qp, "rig_qp_ring");
 }
 
 int rig_qp_ring(struct rig_qp *qp)
 {
-	uint32_t pos;
+	uint32_t pos = qp->sq_pos;
 
-	if (LIB_UNLIKELY(!qp || atomic_load_explicit(&qp->post_ready, memory_order_acquire) !=
-					LIB_POST_READY))
-		return post_refused(qp, "rig_qp_ring");
-	pos = qp->sq_pos;
-	if (pos == qp->sq_rung)
-		return 0;
+	if (LIB_UNLIKELY(pos == qp->sq_rung))
+		return ring_nothing(qp);
 	qp->sq_rung = pos;
 	lib_wqe_before_record();
 	__atomic_store_n(&qp->record[DB_SEND].raw, be32_from(pos / WQE_BB_BYTES & 0xffff).raw,
@@ -149,12 +194,14 @@ int rig_qp_ring(struct rig_qp *qp)
  * ---------------------------------------------------------------------------------------
  */
 
-static COLD int receive_full(struct rig_qp *qp)
+static COLD int receive_full(const struct rig_qp *qp, const char *call)
 {
+	if (qp->post_ready != LIB_POST_READY)
+		return post_refused(qp, call);
 	if (!qp->rq_count)
-		return lib_fail(EINVAL, "rig_qp_receive: queue pair 0x%x has no receive ring",
+		return lib_fail(EINVAL, "%s: queue pair 0x%x has no receive ring", call,
 				qp->number);
-	return lib_fail(EAGAIN, "rig_qp_receive: the ring of %u receives is full", qp->rq_count);
+	return lib_fail(EAGAIN, "%s: the ring of %u receives is full", call, qp->rq_count);
 }
 
 static bool rq_has_room(struct rig_qp *qp)
@@ -163,6 +210,8 @@ static bool rq_has_room(struct rig_qp *qp)
 
 	if (qp->rq_pos != qp->rq_limit)
 		return true;
+	if (qp->post_ready != LIB_POST_READY)
+		return false;
 	tail = atomic_load_explicit(&qp->rq_tail, memory_order_acquire);
 	qp->rq_limit = (tail + qp->rq_count) * WQE_BB_BYTES;
 	return qp->rq_pos != qp->rq_limit;
@@ -191,8 +240,6 @@ static inline void segment_set(struct wqe_data_seg *seg, uint32_t len, uint32_t 
 
 static COLD int piece_refused(const struct rig_local *piece)
 {
-	if (!piece)
-		return lib_fail(EINVAL, "rig_qp_receive: no piece");
 	return lib_fail(EINVAL, "rig_qp_receive: a piece of %u bytes; at most %u", piece->len_bytes,
 			LIB_MESSAGE_MAX);
 }
@@ -201,13 +248,10 @@ int rig_qp_receive(struct rig_qp *qp, const struct rig_local *local)
 {
 	uint32_t used;
 
-	if (LIB_UNLIKELY(!qp || atomic_load_explicit(&qp->post_ready, memory_order_acquire) !=
-					LIB_POST_READY))
-		return post_refused(qp, "rig_qp_receive");
-	if (LIB_UNLIKELY(!local || local->len_bytes > LIB_MESSAGE_MAX))
+	if (LIB_UNLIKELY(local->len_bytes > LIB_MESSAGE_MAX))
 		return piece_refused(local);
 	if (LIB_UNLIKELY(!rq_has_room(qp)))
-		return receive_full(qp);
+		return receive_full(qp, "rig_qp_receive");
 	used = local->len_bytes != 0;
 	if (LIB_LIKELY(used))
 		segment_set(rq_segment(qp, 0), local->len_bytes, local->key, local->addr);
@@ -245,13 +289,11 @@ int rig_qp_receive_pieces(struct rig_qp *qp, const struct rig_local *pieces, int
 	uint32_t index = 0;
 	int used;
 
-	if (!qp || atomic_load_explicit(&qp->post_ready, memory_order_acquire) != LIB_POST_READY)
-		return post_refused(qp, "rig_qp_receive_pieces");
 	used = pieces_check(pieces, piece_count);
 	if (used < 0)
 		return used;
 	if (!rq_has_room(qp))
-		return receive_full(qp);
+		return receive_full(qp, "rig_qp_receive_pieces");
 	for (int i = 0; i < piece_count; i++)
 		if (pieces[i].len_bytes)
 			segment_set(rq_segment(qp, index++), pieces[i].len_bytes, pieces[i].key,

@@ -147,8 +147,6 @@ static void qp_ready_path(struct rig_qp *qp)
 	qp->wqe_units_max = (uint16_t)nic->limits.wqe_units_max;
 	qp->pieces_max = (uint16_t)nic->limits.pieces_max;
 	qp->atomics = nic->limits.atomics;
-	qp->sq_limit = qp->sq_count * WQE_BB_BYTES;
-	qp->rq_limit = qp->rq_count * WQE_BB_BYTES;
 	qp->sq_tail_done = LIB_NONE_DONE;
 	atomic_store(&qp->sq_done, LIB_NONE_DONE);
 	qp->psn = psn_random();
@@ -261,7 +259,7 @@ int lib_qp_destroy(struct rig_qp *qp)
 	struct lib_cmd cmd;
 	int err;
 
-	atomic_store(&qp->post_ready, 0);
+	qp->post_ready = 0;
 	lib_cmd_init(&cmd, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
 	lib_cmd_in_handle(&cmd, UVERBS_ATTR_DESTROY_QP_HANDLE, qp->handle);
 	lib_cmd_out(&cmd, UVERBS_ATTR_DESTROY_QP_RESP, &events, sizeof(events));

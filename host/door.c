@@ -102,6 +102,11 @@ static int receive_gift(int fd, struct host_door *door)
 		return errno == EAGAIN ? -ETIMEDOUT : -EAGAIN;
 	if (got == 0)
 		return -EAGAIN;
+	if (msg.msg_flags & MSG_CTRUNC) {
+		/* This process may not have as many descriptors [unix(7)]. */
+		close_all(fds, take_fds(&msg, fds));
+		return -EMFILE;
+	}
 	return keep_gift(&greeting, fds, take_fds(&msg, fds), door);
 }
 

@@ -148,6 +148,20 @@ static void print_json(const struct found *found, int count)
 	printf("%s]\n", count ? "\n" : "");
 }
 
+/* rig_names leaves out what it cannot make sense of; an attempt to open one has the reason. */
+static void explain_absence(const struct found *found, int count)
+{
+	struct rig_nic *nic;
+
+	for (int i = 0; i < count; i++)
+		if (found[i].info.software || !found[i].open)
+			return;
+	if (rig_open("soft0", &nic))
+		tool_error("no software NIC: %s", rig_error());
+	else
+		rig_close(nic);
+}
+
 static int list(bool json)
 {
 	static struct found found[NICS_MAX];
@@ -170,8 +184,7 @@ static int list(bool json)
 		print_json(found, count);
 	else if (count)
 		print_table(found, count);
-	else
-		tool_error("no NIC");
+	explain_absence(found, count);
 	return usable ? TOOL_OK : TOOL_FAILED;
 }
 

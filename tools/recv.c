@@ -62,7 +62,7 @@ static void print_help(void)
 {
 	printf("Usage: rig5 recv [OPTION]... [DIR]\n"
 	       "Receives files by RDMA from one 'rig5 send' into DIR (default: here).\n\n"
-	       "  -l, --listen ADDR[:PORT]  take senders there, by TCP (default: 127.0.0.1:%u)\n"
+	       "  -l, --listen ADDR[:PORT]  take senders by TCP there (default: 127.0.0.1:%u)\n"
 	       "  -n, --nic NAME            use this NIC (default: the first there is)\n"
 	       "  -m, --max-size SIZE       refuse a transfer of more (default: 64G)\n"
 	       "  -f, --force               replace files that exist\n"

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void sim_memory_open(struct sim_memory *memory, uint64_t base_va, size_t size_bytes)
 {
@@ -13,6 +14,21 @@ void sim_memory_open(struct sim_memory *memory, uint64_t base_va, size_t size_by
 	memory->bytes = (uint8_t *)calloc(1, size_bytes);
 	if (!memory->bytes)
 		abort();
+}
+
+void *sim_arena_open(size_t len_bytes)
+{
+	void *arena = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (arena == MAP_FAILED)
+		abort();
+	return arena;
+}
+
+void sim_arena_close(void *arena, size_t len_bytes)
+{
+	munmap(arena, len_bytes);
 }
 
 void sim_memory_close(struct sim_memory *memory)

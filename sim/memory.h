@@ -42,6 +42,10 @@ bool sim_memory_store32(struct sim_memory *memory, uint64_t va, uint32_t value);
 bool sim_memory_cas64(struct sim_memory *memory, uint64_t va, uint64_t compare, uint64_t swap,
 		      uint64_t *old);
 
+/* sim_arena_open - len_bytes zeroed bytes for nic_init; what is never touched costs nothing. */
+void *sim_arena_open(size_t len_bytes);
+void sim_arena_close(void *arena, size_t len_bytes);
+
 /* sim_pattern - byte `offset` of the endless byte sequence number `pattern`; 0 is all zeroes. */
 static inline uint8_t sim_pattern(uint32_t pattern, uint64_t offset)
 {

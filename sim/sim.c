@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sim.c - one simulated world. */
+#include "sim/sim.h"
+
+#include "sim/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STALL_NS 300000000000ull /* far longer than any retry count of any timeout used */
+
+enum {
+	EVENTS_MAX = 50000000,
+	OPS_DEFAULT = 60,
+};
+
+static void count_link(struct sim_result *result, const struct sim_link *link)
+{
+	result->packet_count += link->sent_count;
+	result->dropped_count += link->dropped_count;
+	result->duplicated_count += link->duplicated_count;
+	result->reordered_count += link->reordered_count;
+	result->corrupted_count += link->corrupted_count;
+}
+
+static void count(struct sim_load *load)
+{
+	struct sim_result *result = load->result;
+
+	for (int i = 0; i < 2; i++) {
+		const struct nic_counters *counters = nic_counters(load->nodes[i].nic);
+
+		count_link(result, &load->nodes[i].out);
+		count_link(result, &load->nodes[i].loop);
+		result->retransmit_count += counters->retransmits;
+		result->rnr_count += counters->rx_rnr;
+	}
+}
+
+static void loop(struct sim_load *load)
+{
+	struct sim_world *world = load->world;
+
+	while (!sim_load_done(load) && sim_world_step(world)) {
+		if (world->now_ns - load->progress_ns > STALL_NS)
+			sim_fail(world, "nothing has completed for %llu s",
+				 STALL_NS / 1000000000ull);
+		if (world->event_count > EVENTS_MAX)
+			sim_fail(world, "no end after %u events", EVENTS_MAX);
+	}
+	if (!world->failed && !sim_load_done(load))
+		sim_fail(world, "nothing is left to happen, and entries are not complete");
+}
+
+void sim_run(const struct sim_config *config, struct sim_result *result)
+{
+	struct sim_config used = *config;
+	struct sim_world world;
+	struct sim_load *load = (struct sim_load *)calloc(1, sizeof(*load));
+
+	if (!load)
+		abort();
+	if (used.op_count == 0)
+		used.op_count = OPS_DEFAULT;
+	memset(result, 0, sizeof(*result));
+	sim_world_open(&world, config->seed, config->trace);
+	sim_load_open(load, &world, &used, result);
+	loop(load);
+	if (!world.failed)
+		sim_load_finish(load);
+	count(load);
+	result->ok = !world.failed;
+	memcpy(result->failure, world.failure, sizeof(result->failure));
+	result->digest = world.digest;
+	result->virtual_ns = world.now_ns;
+	result->event_count = world.event_count;
+	sim_load_close(load);
+	sim_world_close(&world);
+	free(load);
+}
+
+void sim_replay_command(const struct sim_config *config, char *buf, size_t size)
+{
+	int n = snprintf(buf, size, "make sim SEED=%llu", (unsigned long long)config->seed);
+
+	if (n > 0 && (size_t)n < size && config->op_count != 0)
+		snprintf(buf + n, size - (size_t)n, " SIMFLAGS='--ops %u'", config->op_count);
+}

@@ -105,22 +105,27 @@ static int read_once(struct perf *perf, uint64_t *ticks)
 
 static int ping_once(struct perf *perf, uint32_t index)
 {
-	int err = perf->test.op == PERF_SEND ? perf_post_receive(perf, index) : 0;
+	int err = send_message(perf, index);
 
-	if (!err)
-		err = send_message(perf, index);
+	/* The next answer's receive, while this one is under way. */
+	if (!err && perf->test.op == PERF_SEND)
+		err = perf_post_receive(perf, index + 1);
 	return err ? err : await_message(perf, index);
 }
 
 int perf_latency_client(struct perf *perf, uint64_t *samples)
 {
 	uint32_t total = perf->test.warm_up + perf->test.iterations;
-	uint64_t last = ticks_now();
+	uint64_t last;
+	int err = perf->test.op == PERF_SEND ? perf_post_receive(perf, 0) : 0;
 
+	if (err)
+		return err;
+	last = ticks_now();
 	for (uint32_t i = 0; i < total; i++) {
 		uint64_t now, ticks = 0;
-		int err = perf->test.op == PERF_READ ? read_once(perf, &ticks) : ping_once(perf, i);
 
+		err = perf->test.op == PERF_READ ? read_once(perf, &ticks) : ping_once(perf, i);
 		if (err)
 			return err;
 		if (perf->test.op != PERF_READ) {
@@ -142,10 +147,11 @@ int perf_latency_target(struct perf *perf)
 	for (uint32_t i = 0; i < total; i++) {
 		int err = await_message(perf, i);
 
-		if (!err && perf->test.op == PERF_SEND && i + 1 < total)
-			err = perf_post_receive(perf, i + 1);
 		if (!err)
 			err = send_message(perf, i);
+		/* Two were posted before the first message, and the client waits for answers. */
+		if (!err && perf->test.op == PERF_SEND)
+			err = perf_post_receive(perf, i + 2);
 		if (err)
 			return err;
 	}

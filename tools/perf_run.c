@@ -323,15 +323,14 @@ static int take_part(struct perf *perf)
 /* What must be there before the client's first message. */
 static int prepare(struct perf *perf)
 {
-	uint32_t total = perf->test.warm_up + perf->test.iterations;
-	uint32_t receives = perf->test.kind == PERF_LATENCY ? 1 : perf->window;
+	uint32_t receives = perf->test.kind == PERF_LATENCY ? 2 : perf->window;
 	int err = 0;
 
 	if (perf->test.op == PERF_READ && perf->test.check)
 		for (uint32_t i = 0; i < perf->places; i++)
 			perf_fill(perf_place(perf, perf->rx, i), perf->test.size_bytes, i);
 	if (perf->test.op == PERF_SEND)
-		for (uint32_t i = 0; !err && i < receives && i < total; i++)
+		for (uint32_t i = 0; !err && i < receives; i++)
 			err = perf_post_receive(perf, i);
 	return err;
 }

@@ -249,6 +249,7 @@ struct nic_qp {
 	uint32_t nak_psn;
 	uint32_t res_head; /* free-running count of struct nic_res ever used */
 	uint16_t res_due;  /* bit: slot has a run to send */
+	uint16_t res_again; /* bit, of a slot that is due: it was answered before */
 	uint8_t rq_size_log2;
 	uint32_t rq_count;
 	uint32_t sq_count;

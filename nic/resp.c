@@ -166,7 +166,7 @@ static uint32_t due_count(const struct nic_qp *qp)
 {
 	uint32_t count = 0;
 
-	for (uint32_t left = qp->res_due; left != 0; left &= left - 1)
+	for (uint32_t left = qp->res_due & ~(uint32_t)qp->res_again; left != 0; left &= left - 1)
 		count++;
 	return count;
 }
@@ -357,6 +357,7 @@ static struct nic_res *new_res(struct nic_qp *qp, uint32_t psn_count, uint32_t *
 
 	*slot = qp->res_head++ & (NIC_RES - 1);
 	res = &qp->res[*slot];
+	qp->res_again &= (uint16_t)~(1u << *slot);
 	qp->msn = (qp->msn + 1) & ROCE_MSN_MASK;
 	*res = (struct nic_res){
 		.psn = qp->epsn,
@@ -421,6 +422,14 @@ static struct nic_res *find_res(struct nic_qp *qp, uint32_t psn, bool is_atomic,
 	return NULL;
 }
 
+/* What was answered before does not count against the peer: the request may be an old copy. */
+static void make_due_again(struct nic *nic, struct nic_qp *qp, uint32_t slot)
+{
+	if (!(qp->res_due >> slot & 1))
+		qp->res_again |= (uint16_t)(1u << slot);
+	make_due(nic, qp, slot);
+}
+
 /* A READ asked for again, whole or from the middle: the same bytes [IBTA1 C9-103 ff.]. */
 static void repeat_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
@@ -442,7 +451,7 @@ static void repeat_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 	res->run_start = res->run_next = first;
 	res->run_end = first + packets_of(qp, reth_len(pkt));
 	res->run_len_bytes = off + reth_len(pkt);
-	make_due(nic, qp, slot);
+	make_due_again(nic, qp, slot);
 }
 
 static void repeat_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
@@ -453,7 +462,7 @@ static void repeat_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_p
 	if (!res)
 		return;
 	res->run_next = 0;
-	make_due(nic, qp, slot);
+	make_due_again(nic, qp, slot);
 }
 
 static void duplicate(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)

@@ -449,7 +449,7 @@ static void tick(void *ctx, uint64_t arg)
 		did = post_receives(end) || did;
 		did = post_entries(end) || did;
 	}
-	end->tick_ns = did ? TICK_NS_MIN : end->tick_ns * 2;
+	end->tick_ns = did ? TICK_NS_MIN : end->tick_ns * 2 + 1;
 	if (end->tick_ns > TICK_NS_MAX)
 		end->tick_ns = TICK_NS_MAX;
 	sim_world_at(world, world->now_ns + sim_range(world, 1, end->tick_ns), tick, end, 0);

@@ -200,6 +200,30 @@ static void answered_reads_do_not_count_against_the_limit(void **state)
 		"mem64 va=8 value=5");
 }
 
+/* An old copy of a request, late on the wire, is none of those that are outstanding. */
+static void repetitions_do_not_count_against_the_limit(void **state)
+{
+	(void)state;
+	HISTORY("setup dest_rd=1",
+		"fill va=0 len=8 pat=1",
+		"rx READ_REQ psn=0 a va=0 total=8",
+		"tx READ_RESP_ONLY psn=0 pat=1",
+		"rx FETCH_ADD psn=1 a va=8 add=5",
+		"tx ATOMIC_ACK psn=1 orig=0",
+		"rx READ_REQ psn=0 a va=0 total=8",
+		"rx FETCH_ADD psn=1 a va=8 add=5",
+		"rx READ_REQ psn=2 a va=0 total=8",
+		"tx READ_RESP_ONLY psn=0 pat=1",
+		"tx ATOMIC_ACK psn=1 orig=0",
+		"tx READ_RESP_ONLY psn=2 pat=1",
+		"tx none",
+		"rx READ_REQ psn=3 a va=0 total=8",
+		"rx READ_REQ psn=4 a va=0 total=8",
+		"tx READ_RESP_ONLY psn=3",
+		"tx ACK psn=4 nak=invalid",
+		"mem64 va=8 value=5");
+}
+
 static void responder_that_serves_no_reads_refuses_them(void **state)
 {
 	(void)state;
@@ -341,6 +365,7 @@ int main(void)
 		cmocka_unit_test(region_deregistered_before_the_repetition),
 		cmocka_unit_test(one_read_too_many_is_invalid),
 		cmocka_unit_test(answered_reads_do_not_count_against_the_limit),
+		cmocka_unit_test(repetitions_do_not_count_against_the_limit),
 		cmocka_unit_test(responder_that_serves_no_reads_refuses_them),
 		cmocka_unit_test(fetch_and_add),
 		cmocka_unit_test(compare_and_swap),

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 RIG5 = os.path.join(sys.argv[1] if len(sys.argv) > 1 else os.environ["RIG5_BUILD_DIR"], "rig5")
 failures = 0
@@ -91,13 +92,21 @@ def test_two():
     check("target", status == 0, (status, err))
 
 
+def busy_ticks(process):
+    """Processor time so far. In a test a target spins; before and between tests it sleeps."""
+    with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return int(fields[11])
+
+
 def test_killed():
     """Whichever is killed, the other ends with a message, soon."""
     for victim in ("client", "target"):
         target, port = listen()
         client = start("--to", f"127.0.0.1:{port}", "--op", "write", "--lat", "--size", "8",
                        "--iterations", "50000000")
-        client.stdout.readline()
+        while busy_ticks(target) < 10:
+            time.sleep(0.01)
         pair = {"client": client, "target": target}
         pair[victim].send_signal(signal.SIGKILL)
         end(pair.pop(victim))

@@ -3,11 +3,13 @@
  * channel.c - event channels over SOCK_SEQPACKET socket pairs, one record a packet.
  *
  * Three descriptors: the application's end, our duplicate of it (to take unread records back), and the
- * end that we send from. A record that finds the socket full waits in memory, so none is lost.
+ * end that we send from, which the port's threads know by another number. A record that finds the
+ * socket full waits in memory, so none is lost.
  */
 #include "soft/channel.h"
 
 #include "base/assert.h"
+#include "host/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,14 +31,117 @@ struct record {
 
 struct soft_channel {
 	struct kern_channel *kern;
-	int taker;  /* our duplicate of the application's end */
+	int taker;	/* our duplicate of the application's end */
 	int sender;
+	int own_sender; /* in the table of the port's threads; -1: not taken over yet */
+	uint32_t serial;
 	dev_t device; /* who the application's end is, however it was duplicated */
 	ino_t inode;
 	struct record *waiting;
 	size_t waiting_count;
 	size_t waiting_room;
 };
+
+/* ---- handing over ------------------------------------------------------------------------------ */
+
+/* What travels with a sender. */
+struct label {
+	uint32_t slot;
+	uint32_t serial;
+};
+
+union control {
+	struct cmsghdr align;
+	char buf[CMSG_SPACE(sizeof(int))];
+};
+
+int soft_channels_init(struct soft_channels *channels)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	channels->hand_over = ends[0];
+	channels->take_over = ends[1];
+	return 0;
+}
+
+void soft_channels_hand_over(struct soft_channels *channels, bool own_table)
+{
+	channels->handed = own_table;
+	if (!own_table)
+		return;
+	/* That end is the other table's now. */
+	close(channels->take_over);
+}
+
+void soft_channels_free(struct soft_channels *channels)
+{
+	close(channels->hand_over);
+	if (!channels->handed)
+		close(channels->take_over);
+	free(channels->dead); /* closed with their table */
+}
+
+static int hand_over(const struct soft_channels *channels, const struct soft_channel *channel,
+		     uint32_t slot)
+{
+	struct label label = {.slot = slot, .serial = channel->serial};
+	struct iovec iov = {.iov_base = &label, .iov_len = sizeof(label)};
+	union control control = {0};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.buf,
+			     .msg_controllen = sizeof(control.buf)};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	if (!channels->handed)
+		return 0;
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &channel->sender, sizeof(int));
+	/* Full: more than 200 channels were made before the engine had anything to say. */
+	if (sendmsg(channels->hand_over, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return errno == EAGAIN ? -EMFILE : -errno;
+	return 0;
+}
+
+/* One sender of those that wait to be taken over; false: there is none. */
+static bool take_one(struct soft_channels *channels)
+{
+	struct label label;
+	struct iovec iov = {.iov_base = &label, .iov_len = sizeof(label)};
+	union control control = {0};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.buf,
+			     .msg_controllen = sizeof(control.buf)};
+	struct soft_channel *channel;
+	int fd;
+
+	if (recvmsg(channels->take_over, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(label))
+		return false;
+	if (!CMSG_FIRSTHDR(&msg))
+		return true; /* no room in the table: this sender is lost to these threads */
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	channel = label.slot < KERN_CHANNEL_MAX ? channels->slots[label.slot] : NULL;
+	if (channel && channel->serial == label.serial)
+		channel->own_sender = fd;
+	else
+		close(fd); /* closed meanwhile */
+	return true;
+}
+
+/* The sender as the calling thread knows it; -1: it does not. */
+static int sender_of(struct soft_channels *channels, const struct soft_channel *channel)
+{
+	if (!channels->handed || !host_in_own_table())
+		return channel->sender;
+	while (channel->own_sender < 0 && take_one(channels))
+		;
+	return channel->own_sender;
+}
 
 static struct soft_channel *channel_at(const struct soft_channels *channels,
 				       const struct kern_channel *kern)
@@ -73,22 +178,60 @@ static int open_descriptors(struct soft_channel *channel)
 	return ends[0];
 }
 
+/* The other table's number is closed by its own threads. */
+static void bury(struct soft_channels *channels, int fd)
+{
+	if (channels->dead_count == channels->dead_room) {
+		size_t room = channels->dead_room ? 2 * channels->dead_room : 16;
+		int *grown = realloc(channels->dead, room * sizeof(*grown));
+
+		if (!grown)
+			return; /* stays open until the NIC closes */
+		channels->dead = grown;
+		channels->dead_room = room;
+	}
+	channels->dead[channels->dead_count++] = fd;
+}
+
+static void drop(struct soft_channels *channels, uint32_t slot)
+{
+	struct soft_channel *channel = channels->slots[slot];
+
+	/* The application finds the end now, whoever still has a descriptor. */
+	shutdown(channel->sender, SHUT_WR);
+	if (channel->own_sender >= 0)
+		bury(channels, channel->own_sender);
+	close(channel->sender);
+	close(channel->taker);
+	free(channel->waiting);
+	free(channel);
+	channels->slots[slot] = NULL;
+}
+
 int soft_channel_open(struct soft_channels *channels, struct kern_channel *kern)
 {
 	uint32_t slot = kern_channel_slot(kern);
 	struct soft_channel *channel = calloc(1, sizeof(*channel));
-	int fd;
+	int fd, error;
 
 	ASSERT(!channels->slots[slot]);
 	if (!channel)
 		return -ENOMEM;
+	channel->kern = kern;
+	channel->own_sender = -1;
+	channel->serial = ++channels->serial;
 	fd = open_descriptors(channel);
 	if (fd < 0) {
 		free(channel);
 		return fd;
 	}
-	channel->kern = kern;
 	channels->slots[slot] = channel;
+	error = hand_over(channels, channel, slot);
+	if (error) {
+		close(fd);
+		drop(channels, slot);
+		return error;
+	}
 	if (slot >= channels->limit)
 		channels->limit = slot + 1;
 	return fd;
@@ -129,17 +272,18 @@ static void append(struct soft_channel *channel, const void *bytes, size_t len)
 	memcpy(record->bytes, bytes, len);
 }
 
-static bool send_now(const struct soft_channel *channel, const void *bytes, size_t len)
+static bool send_now(int sender, const void *bytes, size_t len)
 {
-	return send(channel->sender, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
+	return sender >= 0 && send(sender, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-static void flush(struct soft_channel *channel)
+static void flush(struct soft_channels *channels, struct soft_channel *channel)
 {
+	int sender = sender_of(channels, channel);
 	size_t sent = 0;
 
 	while (sent < channel->waiting_count &&
-	       send_now(channel, channel->waiting[sent].bytes, channel->waiting[sent].len))
+	       send_now(sender, channel->waiting[sent].bytes, channel->waiting[sent].len))
 		sent++;
 	if (sent == 0)
 		return;
@@ -148,17 +292,27 @@ static void flush(struct soft_channel *channel)
 		channel->waiting_count * sizeof(*channel->waiting));
 }
 
-void soft_channels_flush(struct soft_channels *channels)
+static void flush_all(struct soft_channels *channels)
 {
 	channels->waiting = 0;
 	for (uint32_t slot = 0; slot < channels->limit; slot++) {
 		struct soft_channel *channel = channels->slots[slot];
 
-		if (!channel)
+		if (!channel || channel->waiting_count == 0)
 			continue;
-		flush(channel);
+		flush(channels, channel);
 		channels->waiting += (uint32_t)channel->waiting_count;
 	}
+}
+
+void soft_channels_tend(struct soft_channels *channels)
+{
+	if (channels->waiting != 0)
+		flush_all(channels);
+	if (channels->dead_count == 0 || !host_in_own_table())
+		return;
+	while (channels->dead_count != 0)
+		close(channels->dead[--channels->dead_count]);
 }
 
 void soft_channel_send(struct soft_channels *channels, struct kern_channel *kern,
@@ -168,11 +322,11 @@ void soft_channel_send(struct soft_channels *channels, struct kern_channel *kern
 
 	ASSERT(len <= RECORD_BYTES_MAX);
 	if (channel->waiting_count != 0)
-		flush(channel);
-	if (channel->waiting_count == 0 && send_now(channel, record, len))
+		flush(channels, channel);
+	if (channel->waiting_count == 0 && send_now(sender_of(channels, channel), record, len))
 		return;
 	append(channel, record, len);
-	channels->waiting = 1; /* counted right by the next flush */
+	channels->waiting++;
 }
 
 /* ---- taking back ------------------------------------------------------------------------------ */
@@ -214,20 +368,9 @@ uint32_t soft_channel_withdraw(struct soft_channels *channels, struct kern_chann
 			channel->waiting[kept++] = channel->waiting[i];
 	}
 	channel->waiting_count = kept;
-	flush(channel);
+	flush(channels, channel);
 	channels->waiting += (uint32_t)channel->waiting_count;
 	return withdrawn;
-}
-
-static void drop(struct soft_channels *channels, uint32_t slot)
-{
-	struct soft_channel *channel = channels->slots[slot];
-
-	close(channel->sender);
-	close(channel->taker);
-	free(channel->waiting);
-	free(channel);
-	channels->slots[slot] = NULL;
 }
 
 void soft_channel_close(struct soft_channels *channels, struct kern_channel *kern)

@@ -35,8 +35,7 @@ static void on_notice(void *ctx, uint64_t now_ns)
 {
 	struct soft_port *port = ctx;
 
-	if (port->channels.waiting != 0)
-		soft_channels_flush(&port->channels);
+	soft_channels_tend(&port->channels);
 	kern_notice(port->kern, now_ns);
 }
 
@@ -185,11 +184,13 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	return 0;
 }
 
-static void unmap_all(struct soft_port *port)
+static void free_all(struct soft_port *port)
 {
+	soft_channels_free(&port->channels);
 	if (port->arena)
 		munmap(port->arena, port->arena_bytes);
 	munmap(port->pages, (size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES);
+	free(port);
 }
 
 static int bring_up(struct soft_port *port, const struct soft_port_names *names, char *why,
@@ -203,11 +204,13 @@ static int bring_up(struct soft_port *port, const struct soft_port_names *names,
 		.scan = on_scan,
 		.event = on_event,
 		.ctx = port,
+		.keep_fd = port->channels.take_over,
 	};
 	int error = host_port_join(&config, &port->host, why, why_size);
 
 	if (error)
 		return error;
+	soft_channels_hand_over(&port->channels, host_port_has_own_table(port->host));
 	error = build(port, names, why, why_size);
 	if (error)
 		goto err_leave;
@@ -238,10 +241,15 @@ int soft_port_open(const struct soft_nic *nic, const struct soft_port_names *nam
 		free(made);
 		return refuse_memory((size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES, why, why_size);
 	}
+	error = soft_channels_init(&made->channels);
+	if (error) {
+		munmap(made->pages, (size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES);
+		free(made);
+		return error;
+	}
 	error = bring_up(made, names, why, why_size);
 	if (error) {
-		unmap_all(made);
-		free(made);
+		free_all(made);
 		return error;
 	}
 	*port = made;
@@ -252,8 +260,7 @@ void soft_port_close(struct soft_port *port)
 {
 	ASSERT(!soft_port_forked(port));
 	host_port_leave(port->host);
-	unmap_all(port);
-	free(port);
+	free_all(port);
 }
 
 bool soft_port_forked(const struct soft_port *port)
@@ -263,6 +270,8 @@ bool soft_port_forked(const struct soft_port *port)
 
 void soft_port_lock(struct soft_port *port)
 {
+	/* Control calls read what the application points at; it may have taken our handler away. */
+	host_guard_recheck();
 	host_port_lock(port->host);
 }
 

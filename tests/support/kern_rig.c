@@ -239,6 +239,23 @@ void kern_rig_close(struct kern_rig *rig)
 	munmap(rig->memory, RIG_MEMORY_BYTES);
 }
 
+void kern_rig_over(struct kern_rig *rig, int (*ioctl)(void *ctx, unsigned long request, void *arg),
+		   void *ctx)
+{
+	static const uint8_t gid[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
+
+	memset(rig, 0, sizeof(*rig));
+	rig->memory = map(RIG_MEMORY_BYTES);
+	rig->ioctl = ioctl;
+	rig->ioctl_ctx = ctx;
+	memcpy(rig->config.gids[0], gid, sizeof(gid));
+}
+
+void kern_rig_over_close(struct kern_rig *rig)
+{
+	munmap(rig->memory, RIG_MEMORY_BYTES);
+}
+
 void *rig_alloc(struct kern_rig *rig, size_t size)
 {
 	void *memory = rig->memory + rig->memory_used;
@@ -312,6 +329,8 @@ void *rig_out(struct kern_rig *rig, uint16_t id, uint16_t len)
 int rig_run(struct kern_rig *rig)
 {
 	rig->hdr->length = (uint16_t)uv_hdr_bytes(rig->hdr->num_attrs);
+	if (rig->ioctl)
+		return rig->ioctl(rig->ioctl_ctx, RDMA_VERBS_IOCTL, rig->hdr);
 	return kern_ioctl(rig->file, RDMA_VERBS_IOCTL, rig_va(rig->hdr), rig->now_ns);
 }
 

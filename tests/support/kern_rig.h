@@ -35,7 +35,9 @@ struct rig_channel {
 struct kern_rig {
 	struct kern *kern;
 	struct nic *nic;
-	struct kern_file *file; /* where calls go */
+	struct kern_file *file; /* where calls go, unless ioctl is set */
+	int (*ioctl)(void *ctx, unsigned long request, void *arg);
+	void *ioctl_ctx;
 	struct nic_env nic_env;
 	struct kern_env kern_env;
 	struct kern_config config;
@@ -57,6 +59,10 @@ struct kern_rig {
 
 void kern_rig_open(struct kern_rig *rig);
 void kern_rig_close(struct kern_rig *rig);
+/* A rig that only builds calls and gives them to ioctl, and application memory for them. */
+void kern_rig_over(struct kern_rig *rig, int (*ioctl)(void *ctx, unsigned long request, void *arg),
+		   void *ctx);
+void kern_rig_over_close(struct kern_rig *rig);
 
 /* size bytes of zeroed application memory, 64-byte aligned; its address is what the NIC sees. */
 void *rig_alloc(struct kern_rig *rig, size_t size);

@@ -183,7 +183,7 @@ static void cq_memory_free(struct rig_cq *cq)
 	if (cq->ring)
 		lib_ring_free(cq->ring, cq->ring_bytes);
 	if (cq->record)
-		lib_record_free(cq->shell.nic, cq->record);
+		lib_record_free(cq->record);
 }
 
 static int cq_memory_alloc(struct rig_cq *cq, uint32_t cqe_count)

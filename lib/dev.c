@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -252,22 +251,25 @@ static int epoll_open(struct rig_nic *nic)
 	return 0;
 }
 
+static const size_t tables_bytes =
+	LIB_UIDX_COUNT * (sizeof(struct rig_qp *) + sizeof(uint32_t));
+
+/* tables_alloc - room for the most queue pairs; memory is only used where they are. */
 static int tables_alloc(struct rig_nic *nic)
 {
-	size_t bytes = LIB_UIDX_COUNT * sizeof(*nic->uidx_table);
-	void *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *tables = mmap(NULL, tables_bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (table == MAP_FAILED)
+	if (tables == MAP_FAILED)
 		return lib_fail(ENOMEM, "rig_open: no memory for the table of queue pairs");
-	nic->uidx_table = table;
+	nic->uidx_table = tables;
+	nic->uidx_free = (uint32_t *)(void *)(nic->uidx_table + LIB_UIDX_COUNT);
 	return 0;
 }
 
 static void tables_free(struct rig_nic *nic)
 {
-	munmap(nic->uidx_table, LIB_UIDX_COUNT * sizeof(*nic->uidx_table));
-	free(nic->uidx_free);
+	munmap(nic->uidx_table, tables_bytes);
 }
 
 /* nic_setup - everything behind an open verbs file. */

@@ -122,7 +122,7 @@ struct lib_record_page;
 
 /* lib_record_alloc - a zeroed record, 64 bytes from any other; NULL: no memory. */
 struct be32 *lib_record_alloc(struct rig_nic *nic);
-void lib_record_free(struct rig_nic *nic, struct be32 *record);
+void lib_record_free(struct be32 *record);
 void lib_record_free_all(struct rig_nic *nic);
 
 /*
@@ -169,9 +169,8 @@ struct rig_nic {
 	char *uar;		 /* register page */
 	size_t uar_bytes;
 	struct rig_qp **uidx_table; /* [LIB_UIDX_COUNT], by the user index of completions */
-	uint32_t *uidx_free;	 /* stack of freed indices */
+	uint32_t *uidx_free;	    /* [LIB_UIDX_COUNT], a stack of freed indices */
 	uint32_t uidx_free_count;
-	uint32_t uidx_free_room;
 	uint32_t uidx_fresh;	 /* indices from here on were never used */
 	struct lib_record_page *records;
 	struct lib_pool pool_nic; /* the one that this struct is in */

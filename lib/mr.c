@@ -139,7 +139,7 @@ static int dmabuf_register(struct rig_nic *nic, struct rig_region *region, int f
 	/* The kernel wants the same offset in the page as the buffer's: mori#509. */
 	iova = offset & (LIB_PAGE_BYTES - 1);
 	lib_cmd_in(&cmd, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &iova, sizeof(iova));
-	lib_cmd_in_u32(&cmd, UVERBS_ATTR_REG_DMABUF_MR_FD, (uint32_t)fd);
+	lib_cmd_in_fd(&cmd, UVERBS_ATTR_REG_DMABUF_MR_FD, fd);
 	lib_cmd_in_u32(&cmd, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, (uint32_t)flags);
 	lib_cmd_out(&cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &region->lkey, sizeof(region->lkey));
 	lib_cmd_out(&cmd, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &region->rkey, sizeof(region->rkey));

@@ -11,7 +11,6 @@
 
 #include "base/ring.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -26,19 +25,8 @@ static int64_t uidx_take(struct rig_nic *nic)
 	return nic->uidx_fresh++;
 }
 
-/* uidx_give - lets the index be used again; forgets it if there is no memory to remember it. */
 static void uidx_give(struct rig_nic *nic, uint32_t uidx)
 {
-	uint32_t room = nic->uidx_free_room ? nic->uidx_free_room * 2 : 64;
-	uint32_t *grown;
-
-	if (nic->uidx_free_count == nic->uidx_free_room) {
-		grown = realloc(nic->uidx_free, room * sizeof(*grown));
-		if (!grown)
-			return;
-		nic->uidx_free = grown;
-		nic->uidx_free_room = room;
-	}
 	nic->uidx_free[nic->uidx_free_count++] = uidx;
 }
 
@@ -47,7 +35,7 @@ static void qp_memory_free(struct rig_qp *qp, bool record_too)
 	if (qp->rings)
 		lib_ring_free(qp->rings, qp->rings_bytes);
 	if (qp->record && record_too)
-		lib_record_free(qp->shell.nic, qp->record);
+		lib_record_free(qp->record);
 }
 
 static int qp_memory_alloc(struct rig_qp *qp)

@@ -7,31 +7,26 @@
  */
 #include "lib/lib.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { RECORDS_PER_PAGE = LIB_PAGE_BYTES / DB_RECORD_STRIDE_BYTES };
 
+/* In the place of a page's first record. */
 struct lib_record_page {
 	struct lib_record_page *next;
-	char *page;
 	uint64_t free_mask; /* bit i: record i is free */
 };
 
 _Static_assert(RECORDS_PER_PAGE == 64, "a page's records fit one mask");
+_Static_assert(sizeof(struct lib_record_page) <= DB_RECORD_STRIDE_BYTES, "one record's place");
 
 static struct lib_record_page *page_add(struct rig_nic *nic)
 {
-	struct lib_record_page *page = malloc(sizeof(*page));
+	struct lib_record_page *page = lib_ring_alloc(LIB_PAGE_BYTES);
 
 	if (!page)
 		return NULL;
-	page->page = lib_ring_alloc(LIB_PAGE_BYTES);
-	if (!page->page) {
-		free(page);
-		return NULL;
-	}
-	page->free_mask = ~0ull;
+	page->free_mask = ~1ull;
 	page->next = nic->records;
 	nic->records = page;
 	return page;
@@ -51,19 +46,17 @@ struct be32 *lib_record_alloc(struct rig_nic *nic)
 		return NULL;
 	index = (unsigned int)__builtin_ctzll(page->free_mask);
 	page->free_mask &= page->free_mask - 1;
-	record = (struct be32 *)(void *)(page->page + index * DB_RECORD_STRIDE_BYTES);
+	record = (struct be32 *)(void *)((char *)page + index * DB_RECORD_STRIDE_BYTES);
 	memset(record, 0, DB_RECORD_BYTES);
 	return record;
 }
 
-void lib_record_free(struct rig_nic *nic, struct be32 *record)
+void lib_record_free(struct be32 *record)
 {
-	struct lib_record_page *page = nic->records;
-	const char *at = (const char *)record;
+	size_t offset = (uintptr_t)record & (LIB_PAGE_BYTES - 1);
+	struct lib_record_page *page = (void *)((char *)record - offset);
 
-	while (at < page->page || at >= page->page + LIB_PAGE_BYTES)
-		page = page->next;
-	page->free_mask |= 1ull << ((size_t)(at - page->page) / DB_RECORD_STRIDE_BYTES);
+	page->free_mask |= 1ull << (offset / DB_RECORD_STRIDE_BYTES);
 }
 
 void lib_record_free_all(struct rig_nic *nic)
@@ -72,8 +65,7 @@ void lib_record_free_all(struct rig_nic *nic)
 
 	for (struct lib_record_page *page = nic->records; page; page = next) {
 		next = page->next;
-		lib_ring_free(page->page, LIB_PAGE_BYTES);
-		free(page);
+		lib_ring_free(page, LIB_PAGE_BYTES);
 	}
 	nic->records = NULL;
 }

@@ -106,6 +106,11 @@ struct script {
 	bool lends;	   /* whether the table has `progress` */
 	unsigned int lent;
 	int soft_refs;
+	bool dmabuf; /* whether the device takes them, and what it got */
+	uint64_t dmabuf_offset;
+	uint64_t dmabuf_length;
+	uint64_t dmabuf_iova;
+	int dmabuf_fd;
 };
 
 static struct script script;
@@ -330,6 +335,21 @@ static inline int script_uar(struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
+static inline int script_dmabuf(struct ib_uverbs_ioctl_hdr *hdr)
+{
+	uint32_t key = 0x9900;
+
+	script_in(hdr, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &script.dmabuf_offset, 8);
+	script_in(hdr, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &script.dmabuf_length, 8);
+	script_in(hdr, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &script.dmabuf_iova, 8);
+	script.dmabuf_fd = (int)script_attr(hdr, UVERBS_ATTR_REG_DMABUF_MR_FD)->data_s64;
+	script_out(hdr, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &key, sizeof(key));
+	script_out(hdr, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &key, sizeof(key));
+	script_attr(hdr, UVERBS_ATTR_REG_DMABUF_MR_HANDLE)->data = 77;
+	script.live++;
+	return 0;
+}
+
 /* script_answer - a command that no rule refuses. */
 static inline int script_answer(struct ib_uverbs_ioctl_hdr *hdr, const struct script_command *cmd)
 {
@@ -352,6 +372,8 @@ static inline int script_answer(struct ib_uverbs_ioctl_hdr *hdr, const struct sc
 		script.live--;
 		return 0;
 	case UVERBS_OBJECT_MR:
+		if (hdr->method_id == UVERBS_METHOD_REG_DMABUF_MR && script.dmabuf)
+			return script_dmabuf(hdr);
 		if (hdr->method_id != UVERBS_METHOD_MR_DESTROY)
 			return -EPROTONOSUPPORT;
 		script.live--;

@@ -22,6 +22,7 @@ bool sim_sabotage_now(struct sim_load *load, enum sim_sabotage sabotage)
 		return false;
 	if (--load->sabotage_left != 0)
 		return false;
+	load->result->sabotaged = true;
 	sim_note(load->world, "load", "sabotage", sabotage, 0, 0);
 	return true;
 }
@@ -367,8 +368,13 @@ static void meddle(void *ctx, uint8_t *bth, size_t len_bytes)
 {
 	struct sim_load *load = (struct sim_load *)ctx;
 
-	if (len_bytes >= 200 && sim_sabotage_now(load, SIM_SABOTAGE_FLIP_BYTE))
-		bth[len_bytes - 60] ^= 0x10;
+	if (len_bytes < 200 || load->config->sabotage != SIM_SABOTAGE_FLIP_BYTE)
+		return;
+	/* From the first on all, or a repetition would heal it. */
+	if (!load->result->sabotaged && !sim_sabotage_now(load, SIM_SABOTAGE_FLIP_BYTE))
+		return;
+	bth[len_bytes - 60] ^= 0x10;
+	sim_note_packet(load->world, "load", "flipped", bth, len_bytes);
 }
 
 /* A byte that no entry names is one that a stray access of the NIC would hit. */
@@ -387,7 +393,7 @@ static void sabotage_memory(struct sim_end *end)
 		memcpy(at, &value, sizeof(value));
 	}
 	if (sim_sabotage_now(load, SIM_SABOTAGE_SILENT_CUT))
-		load->silent = true;
+		load->silent = load->nodes[0].out.cut = true;
 }
 
 /* ---- a program's turn ---- */

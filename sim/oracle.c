@@ -256,6 +256,20 @@ const struct sim_op *sim_stream_completed(struct sim_stream *stream, const struc
 	return stream->world->failed ? NULL : op;
 }
 
+uint32_t sim_stream_ended(struct sim_stream *stream,
+			  void (*released)(void *ctx, const struct sim_op *op), void *ctx)
+{
+	uint32_t missing = 0;
+
+	for (uint32_t n = stream->op_cqe; n != stream->op_head; n++)
+		missing += stream->failed || op_at(stream, n)->signal;
+	while (missing == 0 && stream->op_cqe != stream->op_head) {
+		succeed(stream, stream->op_cqe++);
+		forget(stream, released, ctx);
+	}
+	return missing;
+}
+
 /* ---- receives ---- */
 
 static bool same_kind(const struct sim_message *message, const struct sim_cqe *cqe)

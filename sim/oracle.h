@@ -92,6 +92,11 @@ const struct sim_op *sim_stream_completed(struct sim_stream *stream, const struc
 					  void (*released)(void *ctx, const struct sim_op *op),
 					  void *ctx);
 
+/* sim_stream_ended - no more completions will come: what asked for none must have succeeded. Returns how
+ * many entries should have had one. */
+uint32_t sim_stream_ended(struct sim_stream *stream,
+			  void (*released)(void *ctx, const struct sim_op *op), void *ctx);
+
 /* sim_stream_received - the next message has arrived, as this completion of a receive says; the receive
  * was the count pieces. */
 void sim_stream_received(struct sim_stream *stream, const struct sim_cqe *cqe,

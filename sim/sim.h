@@ -16,7 +16,7 @@
 /* What a test breaks on purpose, so that the check is seen to fail. */
 #define SIM_SABOTAGES(X)                                                                           \
 	X(NONE, "none")                                                                            \
-	X(FLIP_BYTE, "a byte of a payload changes, and the ICRC does not tell")                     \
+	X(FLIP_BYTE, "a byte of each payload changes, and the ICRC does not tell")                   \
 	X(CQE_TWICE, "a completion is seen twice")                                                 \
 	X(CQE_LOST, "a completion is not seen")                                                    \
 	X(CQE_LENGTH, "a completion says one byte more")                                           \
@@ -41,6 +41,7 @@ struct sim_config {
 
 struct sim_result {
 	bool ok;
+	bool sabotaged; /* the sabotage was done */
 	char failure[512]; /* what was wrong, "" if nothing */
 	uint64_t digest;
 	uint64_t virtual_ns;

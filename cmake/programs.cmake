@@ -8,6 +8,7 @@ if(tool_sources)
 	add_executable(rig5 ${tool_sources})
 	rig5_link_layers(rig5 ${RIG5_LAYERS})
 	target_link_libraries(rig5 PRIVATE OpenSSL::Crypto)
+	target_compile_definitions(rig5 PRIVATE RIG5_VERSION="${PROJECT_VERSION}")
 	install(TARGETS rig5)
 endif()
 

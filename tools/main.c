@@ -6,10 +6,6 @@
 
 #include "tools/tools.h"
 
-#ifndef RIG5_VERSION
-#define RIG5_VERSION "0.1.0"
-#endif
-
 /* A part that is not built is not offered. */
 #pragma weak tool_decode
 #pragma weak tool_sim

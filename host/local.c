@@ -5,7 +5,6 @@
 #include "base/assert.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,17 @@
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { SLOT_MASK = SHM_SLOT_COUNT - 1, PACKET_BYTES_MIN = 12 /* a BTH */ };
+enum {
+	SLOT_MASK = SHM_SLOT_COUNT - 1,
+	PACKET_BYTES_MIN = 12,		 /* a BTH */
+	POPULATE_BYTES = 256 * 1024,	 /* of a pool at a time: about 0.2 ms */
+	SHARE = 4,			 /* a peer may hold this many times as many cells as are free */
+	NO_CELL = 0xffff,
+};
 
 /* Our end of the ring to one peer. */
 struct local_tx {
@@ -30,13 +36,10 @@ struct local_tx {
 	bool dead;
 	uint32_t tail; /* seq of the next slot to fill */
 	uint32_t head; /* last known ring->head */
-	uint32_t data_off;  /* where the next large packet goes */
-	uint64_t data_tail; /* bytes of the data area ever given out, gaps included */
-	uint64_t data_head; /* of those, given back */
-	uint64_t data_end[SHM_SLOT_COUNT]; /* data_tail after each slot */
+	uint32_t cell_count;		 /* cells in slots from head to tail */
+	uint16_t cells[SHM_SLOT_COUNT];	 /* of each of those slots, or NO_CELL */
 	/* what commit will store */
-	uint32_t next_off;
-	uint64_t next_tail;
+	uint16_t next_cell;
 	uint64_t word;
 };
 
@@ -69,6 +72,10 @@ void host_local_init(struct host_local *local, struct host_registry *registry)
 	local->self = host_registry_member(registry, registry->slot);
 	local->fences = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
 	atomic_store(&local->self->fences, local->fences);
+	local->pool.base = host_registry_pool(registry, registry->slot)->bytes;
+	local->pool.free_count = SHM_CELL_COUNT;
+	for (uint32_t i = 0; i < SHM_CELL_COUNT; i++)
+		local->pool.free[i] = (uint16_t)i;
 }
 
 void host_local_free(struct host_local *local)
@@ -104,11 +111,31 @@ static void tx_start(struct local_tx *tx)
 	tx->dead = !tx->ready;
 	tx->tail = start;
 	tx->head = start;
-	tx->data_off = 0;
-	tx->data_tail = 0;
-	tx->data_head = 0;
-	/* data_head comes from here when the first slot is given back. */
-	tx->data_end[(start - 1) & SLOT_MASK] = 0;
+}
+
+/* The first free cell, which was reserved before. */
+static void cell_take(struct local_pool *pool, struct local_tx *tx)
+{
+	pool->free_count--;
+	if (++pool->free_first == SHM_CELL_COUNT)
+		pool->free_first = 0;
+	tx->cell_count++;
+}
+
+static void cell_free(struct local_pool *pool, struct local_tx *tx, uint16_t cell)
+{
+	uint32_t at = pool->free_first + pool->free_count++;
+
+	pool->free[at < SHM_CELL_COUNT ? at : at - SHM_CELL_COUNT] = cell;
+	tx->cell_count--;
+}
+
+/* The slots up to head are the peer's no more. */
+static void tx_retire(struct host_local *local, struct local_tx *tx, uint32_t head)
+{
+	for (; tx->head != head; tx->head++)
+		if (tx->cells[tx->head & SLOT_MASK] != NO_CELL)
+			cell_free(&local->pool, tx, tx->cells[tx->head & SLOT_MASK]);
 }
 
 /* The peer is not the one we knew, or has not answered yet. false: nobody to send to. */
@@ -121,6 +148,7 @@ static bool tx_open(struct host_local *local, struct local_tx *tx)
 	if (atomic_load(&peer->state) != SHM_LIVE)
 		return false;
 	if (!tx->asked || tx->generation != generation) {
+		tx_retire(local, tx, tx->tail);
 		tx->generation = generation;
 		tx->asked = true;
 		tx->ready = false;
@@ -135,52 +163,65 @@ static bool tx_open(struct host_local *local, struct local_tx *tx)
 
 /* What the receiver gave back since we last looked. A head that cannot be is ignored: only its ring
  * stays full. */
-static void tx_refresh(struct local_tx *tx)
+static void tx_refresh(struct host_local *local, struct local_tx *tx)
 {
 	uint32_t head = atomic_load_explicit(&tx->ring->head, memory_order_acquire);
 
-	if (tx->tail - head > tx->tail - tx->head)
-		return;
-	tx->head = head;
-	tx->data_head = tx->data_end[(head - 1) & SLOT_MASK];
+	if (tx->ready && !tx->dead && tx->tail - head <= tx->tail - tx->head)
+		tx_retire(local, tx, head);
 }
 
-/* A contiguous place for len bytes in the data area: at data_off, or at 0 past a gap. */
-static uint8_t *tx_data(struct local_tx *tx, uint32_t len)
+static bool tx_may_have_cell(const struct host_local *local, const struct local_tx *tx)
 {
-	uint32_t size = (len + SHM_LINE_BYTES - 1) & ~(uint32_t)(SHM_LINE_BYTES - 1);
-	uint32_t off = tx->data_off;
-	uint32_t gap = 0;
+	return local->pool.free_count > 0 && tx->cell_count < SHARE * local->pool.free_count;
+}
 
-	if (off + size > SHM_DATA_BYTES) {
-		gap = SHM_DATA_BYTES - off;
-		off = 0;
+/* Memory for the next piece of the pool, before its first use. */
+static bool pool_populate(struct local_pool *pool, uint32_t end)
+{
+	while (pool->populated < end) {
+		uint8_t *piece = pool->base + pool->populated;
+
+		if (madvise(piece, POPULATE_BYTES, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
+			return false;
+		pool->populated += POPULATE_BYTES;
 	}
-	if (tx->data_tail + gap + size - tx->data_head > SHM_DATA_BYTES) {
-		tx_refresh(tx);
-		if (tx->data_tail + gap + size - tx->data_head > SHM_DATA_BYTES)
+	return true;
+}
+
+static uint8_t *tx_cell(struct host_local *local, struct local_tx *tx)
+{
+	struct local_pool *pool = &local->pool;
+	uint32_t off;
+
+	if (!tx_may_have_cell(local, tx)) {
+		for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++)
+			if (local->tx[i] && local->tx[i]->cell_count)
+				tx_refresh(local, local->tx[i]);
+		if (!tx_may_have_cell(local, tx))
 			return NULL;
 	}
-	tx->next_off = off + size;
-	tx->next_tail = tx->data_tail + gap + size;
-	tx->ring->slots[tx->tail & SLOT_MASK].data_off = off;
-	return tx->ring->data + off;
+	tx->next_cell = pool->free[pool->free_first];
+	off = (uint32_t)tx->next_cell * SHM_CELL_BYTES;
+	if (off + SHM_CELL_BYTES > pool->populated && !pool_populate(pool, off + SHM_CELL_BYTES))
+		return NULL;
+	tx->ring->slots[tx->tail & SLOT_MASK].pool_off = off;
+	return pool->base + off;
 }
 
-static uint8_t *tx_room(struct local_tx *tx, size_t len)
+static uint8_t *tx_room(struct host_local *local, struct local_tx *tx, size_t len)
 {
-	uint64_t kind = len <= SHM_INLINE_BYTES ? SHM_KIND_INLINE : SHM_KIND_DATA;
+	uint64_t kind = len <= SHM_INLINE_BYTES ? SHM_KIND_INLINE : SHM_KIND_CELL;
 
 	if (tx->tail - tx->head == SHM_SLOT_COUNT) {
-		tx_refresh(tx);
+		tx_refresh(local, tx);
 		if (tx->tail - tx->head == SHM_SLOT_COUNT)
 			return NULL;
 	}
 	tx->word = kind << 48 | (uint64_t)len << 32 | tx->tail;
-	if (kind == SHM_KIND_DATA)
-		return tx_data(tx, (uint32_t)len);
-	tx->next_off = tx->data_off;
-	tx->next_tail = tx->data_tail;
+	if (kind == SHM_KIND_CELL)
+		return tx_cell(local, tx);
+	tx->next_cell = NO_CELL;
 	return tx->ring->slots[tx->tail & SLOT_MASK].packet;
 }
 
@@ -216,7 +257,7 @@ uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len)
 			return local_scratch(local, &local->counters.tx_drop_dead);
 	}
 	if (tx->ready)
-		room = tx_room(tx, len);
+		room = tx_room(local, tx, len);
 	if (!room) {
 		bit_set(local->blocked, tx->slot);
 		local->any_blocked = true;
@@ -238,9 +279,9 @@ void host_local_commit(struct host_local *local)
 	}
 	ASSERT(tx);
 	local->open = NULL;
-	tx->data_off = tx->next_off;
-	tx->data_tail = tx->next_tail;
-	tx->data_end[tx->tail & SLOT_MASK] = tx->next_tail;
+	tx->cells[tx->tail & SLOT_MASK] = tx->next_cell;
+	if (tx->next_cell != NO_CELL)
+		cell_take(&local->pool, tx);
 	atomic_store_explicit(&tx->ring->slots[tx->tail & SLOT_MASK].word, tx->word,
 			      memory_order_release);
 	tx->tail++;
@@ -292,6 +333,7 @@ void host_local_bury(struct host_local *local, uint32_t slot, uint32_t generatio
 	if (!tx || tx->generation != generation || tx->dead)
 		return;
 	tx->dead = true;
+	tx_retire(local, tx, tx->tail);
 	/* Its receiver is gone, so nobody but us looks at the ring. */
 	madvise(tx->ring, sizeof(*tx->ring), MADV_REMOVE);
 }
@@ -307,6 +349,7 @@ static void rx_forget(struct host_local *local, uint32_t slot)
 		break;
 	}
 	local->rx[slot].attached = false;
+	atomic_fetch_and(&local->self->reading[slot / 64], ~(1ull << slot % 64));
 }
 
 /* A member asks to send to us. It does not write to the ring before it sees ready. */
@@ -329,7 +372,9 @@ static void rx_attach(struct host_local *local, uint32_t slot)
 	atomic_store(&ring->head, start);
 	if (!rx->attached)
 		local->rx_order[local->rx_count++] = (uint16_t)slot;
+	bit_set_shared(local->self->reading, slot);
 	*rx = (struct local_rx){.ring = ring,
+				.pool = host_registry_pool(local->registry, slot),
 				.generation = generation,
 				.head = start,
 				.seen = start,
@@ -352,11 +397,24 @@ static void rx_attach_asking(struct host_local *local)
 	}
 }
 
-/* Where the packet of the slot lies, or NULL if the slot makes no sense. */
-static const uint8_t *rx_packet(const struct shm_ring *ring, uint32_t index, uint64_t word,
-				uint32_t *len)
+/*
+ * Brings the packet's lines over, all at once: the copy that follows would ask for them a few at a time.
+ * The pages of a pool are mapped some at a time, too; the sender has given them memory.
+ */
+static void rx_fetch(struct local_rx *rx, uint32_t off, uint32_t len)
 {
-	const struct shm_slot *slot = &ring->slots[index];
+	for (uint32_t at = 0; at < len; at += SHM_LINE_BYTES)
+		__builtin_prefetch(rx->pool->bytes + off + at);
+	while (rx->populated < off + len) {
+		madvise(rx->pool->bytes + rx->populated, POPULATE_BYTES, MADV_POPULATE_READ);
+		rx->populated += POPULATE_BYTES;
+	}
+}
+
+/* Where the packet of the slot lies, or NULL if the slot makes no sense. */
+static const uint8_t *rx_packet(struct local_rx *rx, uint32_t index, uint64_t word, uint32_t *len)
+{
+	const struct shm_slot *slot = &rx->ring->slots[index];
 	uint32_t off;
 
 	*len = word >> 32 & 0xffff;
@@ -365,9 +423,12 @@ static const uint8_t *rx_packet(const struct shm_ring *ring, uint32_t index, uin
 	switch (word >> 48) {
 	case SHM_KIND_INLINE:
 		return *len <= SHM_INLINE_BYTES ? slot->packet : NULL;
-	case SHM_KIND_DATA:
-		off = *(const volatile uint32_t *)&slot->data_off;
-		return off <= SHM_DATA_BYTES - *len ? ring->data + off : NULL;
+	case SHM_KIND_CELL:
+		off = *(const volatile uint32_t *)&slot->pool_off;
+		if (off > SHM_POOL_BYTES - *len)
+			return NULL;
+		rx_fetch(rx, off, *len);
+		return rx->pool->bytes + off;
 	}
 	return NULL;
 }
@@ -393,7 +454,7 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 			return;
 		run->packets++;
 		rx->head++;
-		packet = rx_packet(rx->ring, index, word, &len);
+		packet = rx_packet(rx, index, word, &len);
 		if (!packet) {
 			local->counters.rx_drop_malformed++;
 			continue;
@@ -457,23 +518,10 @@ void host_local_sweep(struct host_local *local)
 		if (atomic_load(&peer->generation) == local->rx[slot].generation)
 			continue;
 		rx_forget(local, slot);
-		/* Its sender is gone; a newer one writes only after we have prepared the ring again. */
-		madvise(local->rx[slot].ring, SHM_RING_BYTES, MADV_REMOVE);
 	}
 }
 
 /* ---- waking ------------------------------------------------------------------------------------- */
-
-bool host_local_wake(struct shm_member *member)
-{
-	uint32_t asleep = SHM_ASLEEP;
-
-	if (atomic_load_explicit(&member->wake, memory_order_relaxed) != SHM_ASLEEP ||
-	    !atomic_compare_exchange_strong(&member->wake, &asleep, SHM_KICKED))
-		return false;
-	syscall(SYS_futex, &member->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
-	return true;
-}
 
 static void flush_word(struct host_local *local, uint32_t word)
 {
@@ -486,7 +534,7 @@ static void flush_word(struct host_local *local, uint32_t word)
 
 		if (local->fences || atomic_load_explicit(&peer->fences, memory_order_relaxed))
 			atomic_thread_fence(memory_order_seq_cst);
-		if (host_local_wake(peer))
+		if (host_registry_wake(peer))
 			local->counters.wakes_sent++;
 	}
 }

@@ -4,7 +4,8 @@
  *
  * One ring for each ordered pair of members that talk, oneself included; one producer, one consumer.
  * A packet of up to 56 bytes travels in one cache line together with the word that announces it; a
- * larger one lies in the ring's data area and its slot says where. The receiver reads packets in place.
+ * larger one lies in a cell of the sender's pool and its slot says where. The receiver reads in place.
+ * The pool is shared by all rings of a sender; a peer that takes nothing holds at most a part of it.
  *
  * Opening: the sender asks (a bit in the receiver's member slot), the receiver prepares the ring and
  * answers with both generations in ring->ready. The receiver prepares, because it alone knows that it
@@ -29,12 +30,23 @@
 
 struct local_tx;
 
+/* The sender's cells. Free ones are used in the order they came back, so that all of them are used. */
+struct local_pool {
+	uint8_t *base;
+	uint32_t populated; /* bytes from base on that have memory */
+	uint32_t free_count;
+	uint32_t free_first; /* in free[], a ring */
+	uint16_t free[SHM_CELL_COUNT];
+};
+
 struct local_rx {
 	struct shm_ring *ring;
 	uint32_t generation; /* of the sender that asked */
 	uint32_t head;	     /* seq of the next slot to take */
 	uint32_t seen;	     /* what ring->head says */
 	bool attached;
+	struct shm_pool *pool;
+	uint32_t populated; /* bytes of the pool that we have mapped */
 };
 
 #define HOST_LOCAL_COUNTERS(X)                                                                     \
@@ -58,6 +70,7 @@ struct host_local {
 	struct local_rx rx[SHM_MEMBER_MAX];
 	/* sending */
 	struct local_tx *tx[SHM_MEMBER_MAX];
+	struct local_pool pool;
 	struct local_tx *open;		       /* the reservation; NULL: none, or scratch */
 	size_t open_len;
 	bool open_scratch;
@@ -120,8 +133,5 @@ void host_local_bury(struct host_local *local, uint32_t slot, uint32_t generatio
  */
 void host_local_announce(struct host_local *local);
 void host_local_await_room(struct host_local *local);
-
-/* host_local_wake - wakes the member's engine if it sleeps. Any thread. true: by a system call. */
-bool host_local_wake(struct shm_member *member);
 
 #endif

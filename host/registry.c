@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -168,37 +170,80 @@ static void slot_free(struct host_registry *registry, uint32_t slot)
 	atomic_fetch_add(&member->generation, 1);
 }
 
-/*
- * Memory of rings between two slots without a member. A ring with one live end is left alone: that end
- * may be reading a packet in it, and gives the memory back itself.
- */
-static void rings_punch(struct host_registry *registry, uint32_t slot)
+bool host_registry_wake(struct shm_member *member)
+{
+	uint32_t asleep = SHM_ASLEEP;
+
+	if (atomic_load_explicit(&member->wake, memory_order_relaxed) != SHM_ASLEEP ||
+	    !atomic_compare_exchange_strong(&member->wake, &asleep, SHM_KICKED))
+		return false;
+	syscall(SYS_futex, &member->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
+	return true;
+}
+
+/* Whether a live member may still be reading what the slot's last member sent. */
+static bool slot_is_read(const struct host_registry *registry, uint32_t slot)
 {
 	for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++) {
-		if (atomic_load(&host_registry_member(registry, i)->state) != SHM_FREE)
-			continue;
-		madvise(host_registry_ring(registry, slot, i), SHM_RING_BYTES, MADV_REMOVE);
-		madvise(host_registry_ring(registry, i, slot), SHM_RING_BYTES, MADV_REMOVE);
+		struct shm_member *member = host_registry_member(registry, i);
+
+		if (atomic_load(&member->state) == SHM_LIVE &&
+		    (atomic_load(&member->reading[slot / 64]) & 1ull << slot % 64))
+			return true;
 	}
+	return false;
+}
+
+/* Under the join lock, of a free slot that nobody reads: gives its pool and its rings' memory back,
+ * except rings that a live member writes (it gives them back itself). */
+static void slot_punch(struct host_registry *registry, uint32_t slot)
+{
+	struct shm_member *member = host_registry_member(registry, slot);
+
+	if (!member->dirty || slot_is_read(registry, slot))
+		return;
+	member->dirty = 0;
+	madvise(host_registry_pool(registry, slot), SHM_POOL_BYTES, MADV_REMOVE);
+	for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++) {
+		madvise(host_registry_ring(registry, slot, i), SHM_RING_BYTES, MADV_REMOVE);
+		if (atomic_load(&host_registry_member(registry, i)->state) == SHM_FREE)
+			madvise(host_registry_ring(registry, i, slot), SHM_RING_BYTES,
+				MADV_REMOVE);
+	}
+}
+
+/* So that they notice, and stop reading. */
+static void wake_everybody(struct host_registry *registry)
+{
+	for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++)
+		if (atomic_load(&host_registry_member(registry, i)->state) == SHM_LIVE)
+			(void)host_registry_wake(host_registry_member(registry, i));
 }
 
 /* Under the join lock: a slot that says live and whose lock nobody holds is a dead member's. */
 static void registry_reclaim(struct host_registry *registry)
 {
+	bool any = false;
+
 	for (uint32_t slot = 0; slot < SHM_MEMBER_MAX; slot++) {
 		if (atomic_load(&host_registry_member(registry, slot)->state) == SHM_FREE ||
 		    host_registry_alive(registry, slot))
 			continue;
 		slot_free(registry, slot);
-		rings_punch(registry, slot);
+		any = true;
 	}
+	if (any)
+		wake_everybody(registry);
+	for (uint32_t slot = 0; slot < SHM_MEMBER_MAX; slot++)
+		if (atomic_load(&host_registry_member(registry, slot)->state) == SHM_FREE)
+			slot_punch(registry, slot);
 }
 
 static int slot_claim(struct host_registry *registry, uint32_t slot)
 {
 	struct shm_member *member = host_registry_member(registry, slot);
 
-	if (atomic_load(&member->state) != SHM_FREE ||
+	if (atomic_load(&member->state) != SHM_FREE || slot_is_read(registry, slot) ||
 	    byte_lock(registry->memfd, SHM_LOCK_MEMBER(slot), F_WRLCK) != 0)
 		return -EBUSY;
 	registry->slot = slot;
@@ -206,8 +251,10 @@ static int slot_claim(struct host_registry *registry, uint32_t slot)
 	for (uint32_t i = 0; i < SHM_WORD_COUNT; i++) {
 		atomic_store(&member->asking[i], 0);
 		atomic_store(&member->waiting[i], 0);
+		atomic_store(&member->reading[i], 0);
 	}
 	member->pid = (uint32_t)getpid();
+	member->dirty = 1;
 	atomic_store(&member->wake, SHM_KICKED);
 	registry->generation = atomic_fetch_add(&member->generation, 1) + 1;
 	atomic_store(&member->state, SHM_LIVE);
@@ -242,7 +289,8 @@ void host_registry_release(struct host_registry *registry)
 	registry->claimed = false;
 	(void)byte_lock(registry->memfd, SHM_LOCK_MEMBER(registry->slot), F_UNLCK);
 	if (locked == 0) {
-		rings_punch(registry, registry->slot);
+		slot_punch(registry, registry->slot);
+		wake_everybody(registry);
 		join_unlock(registry->memfd);
 	}
 }

@@ -48,6 +48,11 @@ static inline struct shm_ring *host_registry_ring(const struct host_registry *re
 	       (src * SHM_MEMBER_MAX + dst);
 }
 
+static inline struct shm_pool *host_registry_pool(const struct host_registry *registry, uint32_t src)
+{
+	return (struct shm_pool *)((char *)registry->map + SHM_POOLS_OFFSET) + src;
+}
+
 /* host_registry_found - a new, empty registry [own table]. 0 or -errno. address: at most 63 bytes. */
 int host_registry_found(struct host_registry *registry, const char *address,
 			const uint8_t gid[static 16]);
@@ -74,6 +79,9 @@ bool host_registry_alive(const struct host_registry *registry, uint32_t slot);
 
 /* host_registry_block - one more block of numbers for this member: top 12 bits. -ENOSPC. Any thread. */
 int host_registry_block(struct host_registry *registry, uint32_t *block);
+
+/* host_registry_wake - wakes the member's engine if it sleeps. Any thread. true: by a system call. */
+bool host_registry_wake(struct shm_member *member);
 
 /* host_registry_owner - slot of the owner of queue pair number qpn, or -1. Any thread. */
 static inline int host_registry_owner(const struct host_registry *registry, uint32_t qpn)

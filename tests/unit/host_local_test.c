@@ -160,9 +160,9 @@ static void test_full(void **state)
 		uint32_t least;
 	} cases[] = {{"inline", 20, SHM_SLOT_COUNT},
 		     {"just inline", SHM_INLINE_BYTES, SHM_SLOT_COUNT},
-		     {"just not inline", SHM_INLINE_BYTES + 1, SHM_SLOT_COUNT},
-		     {"MTU 4096", 4096 + 28, 32},
-		     {"largest", SHM_PACKET_BYTES_MAX, 8}};
+		     {"just not inline", SHM_INLINE_BYTES + 1, 700},
+		     {"MTU 4096", 4096 + 28, 700},
+		     {"largest", SHM_PACKET_BYTES_MAX, 700}};
 	struct sink sink = {0};
 	uint64_t number = 0;
 
@@ -309,10 +309,10 @@ static void test_hostile_slots(void **state)
 		{"empty", SHM_KIND_INLINE, 0, 0},
 		{"below a BTH", SHM_KIND_INLINE, 11, 0},
 		{"inline beyond the slot", SHM_KIND_INLINE, SHM_INLINE_BYTES + 1, 0},
-		{"too long", SHM_KIND_DATA, SHM_PACKET_BYTES_MAX + 1, 0},
-		{"longest number", SHM_KIND_DATA, 0xffff, 0},
-		{"over the end", SHM_KIND_DATA, 100, SHM_DATA_BYTES - 99},
-		{"far away", SHM_KIND_DATA, 100, 0xffffffff},
+		{"too long", SHM_KIND_CELL, SHM_PACKET_BYTES_MAX + 1, 0},
+		{"longest number", SHM_KIND_CELL, 0xffff, 0},
+		{"over the end", SHM_KIND_CELL, 100, SHM_POOL_BYTES - 99},
+		{"far away", SHM_KIND_CELL, 100, 0xffffffff},
 	};
 	struct sink sink = {0};
 	struct shm_ring *ring;
@@ -327,7 +327,7 @@ static void test_hostile_slots(void **state)
 		assert_true(send_one(&pair.a, B_QPN, i, 100));
 		slot = &ring->slots[(pair.b.rx[0].head) % SHM_SLOT_COUNT];
 		word = cases[i].kind << 48 | cases[i].len << 32 | (uint32_t)slot->word;
-		slot->data_off = cases[i].off;
+		slot->pool_off = cases[i].off;
 		atomic_store(&slot->word, word);
 		receive(&pair.b, &sink, 1);
 		if (pair.b.counters.rx_drop_malformed != i + 1 || sink.count != 0)
@@ -383,7 +383,7 @@ static void test_hostile_noise(void **state)
 
 		if (base_prng_below(&prng, 4))
 			word = (word & 0x0003ffff00000000u) | pair.b.rx[0].head;
-		slot->data_off = (uint32_t)base_prng_u64(&prng) >> base_prng_below(&prng, 20);
+		slot->pool_off = (uint32_t)base_prng_u64(&prng) >> base_prng_below(&prng, 20);
 		atomic_store(&slot->word, word);
 		if (base_prng_below(&prng, 8) == 0)
 			atomic_store(&ring->head, (uint32_t)base_prng_u64(&prng));

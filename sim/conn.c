@@ -173,7 +173,8 @@ static void choose_params(struct sim_conn *conn)
 
 void sim_conn_open(struct sim_conn *conn, struct sim_load *load, uint32_t number)
 {
-	static const char *const names[SIM_CONNS_MAX][2] = {{"a0", "b0"}, {"a1", "b1"}, {"a2", "b2"}};
+	static const char *const names[SIM_CONNS_MAX][2] = {
+		{"a0", "b0"}, {"a1", "b1"}, {"a2", "b2"}};
 	bool loops = number == 2; /* the third connects one host with itself */
 
 	conn->load = load;

@@ -173,7 +173,9 @@ uint32_t sim_qp_units(const struct sim_wqe *wqe)
 
 	units += has_raddr(wqe->opcode) ? 1 : 0;
 	units += has_atomic(wqe->opcode) ? 1 : 0;
-	return units + (wqe->is_inline ? wqe_inline_units(wqe->inline_len_bytes) : wqe->piece_count);
+	if (wqe->is_inline)
+		return units + wqe_inline_units(wqe->inline_len_bytes);
+	return units + wqe->piece_count;
 }
 
 static void put_payload(struct sim_qp *qp, uint64_t *offset, const struct sim_wqe *wqe)

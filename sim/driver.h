@@ -3,8 +3,8 @@
  * sim/driver.h - what a program on libmlx5 does to its NIC's rings, and nothing more.
  *
  * It writes send and receive queue entries and doorbell records as the card expects them, and reads
- * completions back. It shares no code with lib/, so that each checks the other's half, and it checks
- * little: a test may post what a real driver would refuse.
+ * completions back. It shares no code with lib/, so that each checks the other's half, and it
+ * checks little: a test may post what a real driver would refuse.
  *
  * Threads: none. Units: bytes, and 64-byte basic blocks where a name ends in wqebb.
  */
@@ -89,7 +89,8 @@ int sim_cq_create(struct sim_cq *cq, struct nic *nic, struct sim_memory *memory,
 /* sim_cq_poll - whether there was a completion, taken into *cqe and from the ring. */
 bool sim_cq_poll(struct sim_cq *cq, struct sim_cqe *cqe);
 
-/* sim_cq_consume - tells the NIC how far the program has polled; a driver does it after each poll. */
+/* sim_cq_consume - tells the NIC how far the program has polled; a driver does it after
+ * each poll. */
 void sim_cq_consume(struct sim_cq *cq);
 
 /* sim_cq_arm - the record of an arm: an event for the next completion that was not polled yet. */

@@ -14,7 +14,7 @@ static uint32_t maybe(struct sim_world *world, uint32_t max_ppm)
 
 static void choose_link(struct sim_world *world, struct sim_link_config *link)
 {
-	/* Half the worlds have the four faults of the issue at 5 % each, a quarter any, one none. */
+	/* Half the worlds have the four faults of the issue at 5 % each, a quarter any, one none */
 	uint64_t kind = sim_below(world, 4);
 
 	link->delay_ns = sim_range(world, 200, 1ull << sim_range(world, 8, 16));

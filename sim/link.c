@@ -65,7 +65,8 @@ static void arrive(void *ctx, uint64_t arg)
 
 	(void)arg;
 	if (packet->corrupted) {
-		sim_note_packet(link->world, link->name, "bad-icrc", packet->bth, packet->len_bytes);
+		sim_note_packet(link->world, link->name, "bad-icrc", packet->bth,
+				packet->len_bytes);
 		link->harmed(link->ctx, packet->dqpn);
 	} else {
 		link->sink(link->ctx, packet);

@@ -2,8 +2,8 @@
 /*
  * sim/link.h - one direction of a cable that has a delay, a speed, a short queue, and faults.
  *
- * A corrupted packet is one whose ICRC would not match: the far end counts and drops it. A reordered one
- * arrives late. A duplicated one arrives twice, the second time late.
+ * A corrupted packet is one whose ICRC would not match: the far end counts and drops it. A
+ * reordered one arrives late. A duplicated one arrives twice, the second time late.
  *
  * Ownership: the link owns the packets under way until its sink has seen them.
  */

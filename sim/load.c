@@ -248,7 +248,8 @@ static void tell_message(struct sim_end *end, const struct sim_op *op, const str
 		sim_stream_message(&end->out, &message);
 }
 
-/* Whether the entry has to be signalled: so that the ring never fills with silent ones, and at the end. */
+/* Whether the entry has to be signalled: so that the ring never fills with silent ones, and at the
+ * end. */
 static bool must_signal(struct sim_end *end, uint32_t block_count)
 {
 	struct sim_load *load = end->conn->load;
@@ -487,7 +488,8 @@ static void woken(void *ctx, uint64_t arg)
 static void completion_event(struct sim_load *load, struct sim_queue *queue)
 {
 	if (!queue->waits || queue->poll_due) {
-		sim_fail(load->world, "%s: an event of a queue that is not armed", queue->node->name);
+		sim_fail(load->world, "%s: an event of a queue that is not armed",
+			 queue->node->name);
 		return;
 	}
 	if (sim_sabotage_now(load, SIM_SABOTAGE_EVENT_LOST))
@@ -503,7 +505,8 @@ static void event(void *ctx, struct sim_node *node, const struct nic_event *e)
 
 	if (e->kind == NIC_EVENT_CQ_ERROR || e->kind == NIC_EVENT_DB_AHEAD ||
 	    e->kind == NIC_EVENT_QP_FATAL)
-		sim_fail(load->world, "%s: event %d of number 0x%x", node->name, e->kind, e->number);
+		sim_fail(load->world, "%s: event %d of number 0x%x", node->name, e->kind,
+			 e->number);
 	for (uint32_t i = 0; i < load->queue_count && e->kind == NIC_EVENT_CQ_COMPLETION; i++)
 		if (load->queues[i].node == node && load->queues[i].cq.cqn == e->number)
 			completion_event(load, &load->queues[i]);

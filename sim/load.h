@@ -2,9 +2,9 @@
 /*
  * sim/load.h - the programs of a simulated world: connections, and random work on them.
  *
- * A connection has two ends; each posts entries and receives as a program would, at random times, and
- * polls or waits for events. When an entry fails, or on a whim, the connection dies: both ends flush
- * (or one just goes), the model is settled, and a new pair of queue pairs takes its place.
+ * A connection has two ends; each posts entries and receives as a program would, at random times,
+ * and polls or waits for events. When an entry fails, or on a whim, the connection dies: both ends
+ * flush (or one just goes), the model is settled, and a new pair of queue pairs takes its place.
  *
  *	load.c	who posts what when	conn.c	birth and death of connections, completions
  */
@@ -110,7 +110,8 @@ void sim_load_open(struct sim_load *load, struct sim_world *world, const struct 
 		   struct sim_result *result);
 /* sim_load_done - whether all was posted, completed and received. */
 bool sim_load_done(const struct sim_load *load);
-/* sim_load_finish - the comparisons of the end; then everything is destroyed, and nothing is left. */
+/* sim_load_finish - the comparisons of the end; then everything is destroyed, and nothing
+ * is left. */
 void sim_load_finish(struct sim_load *load);
 void sim_load_close(struct sim_load *load);
 
@@ -121,7 +122,8 @@ void sim_conn_join(struct sim_conn *conn);
 void sim_conn_compare(struct sim_conn *conn);
 void sim_conn_destroy(struct sim_conn *conn);
 void sim_conn_close(struct sim_conn *conn);
-/* sim_conn_die - it ends some time from now. kill: that end goes at once, and (if vanish) with no flush. */
+/* sim_conn_die - it ends some time from now. kill: that end goes at once, and (if vanish) with no
+ * flush. */
 void sim_conn_die(struct sim_conn *conn, struct sim_end *kill, bool vanish);
 /* sim_queue_poll - takes all completions there are; whether there were any. */
 bool sim_queue_poll(struct sim_queue *queue);

@@ -2,8 +2,8 @@
 /*
  * sim/memory.h - the memory of a simulated process: one heap buffer at a made-up address.
  *
- * Every access from outside [base_va, base_va + size_bytes), or that touches the hole, faults, as an
- * access of a real process to an unmapped page does. The functions have the shape of nic_env's.
+ * Every access from outside [base_va, base_va + size_bytes), or that touches the hole, faults, as
+ * an access of a real process to an unmapped page does. The functions have the shape of nic_env's.
  *
  * Threads: none. Ownership: sim_memory_open allocates, sim_memory_close frees.
  */
@@ -19,7 +19,7 @@ struct sim_memory {
 	uint64_t base_va;
 	size_t size_bytes;
 	size_t used_bytes;	/* handed out by sim_memory_take */
-	uint64_t hole_va;	/* addresses that fault although they are inside; none if len is 0 */
+	uint64_t hole_va;	/* addresses that fault although they are inside; len 0: none */
 	uint64_t hole_len_bytes;
 	uint64_t fault_count;
 };

@@ -2,8 +2,8 @@
 /*
  * sim/node.h - one simulated host: a NIC, the memory of its program, who runs it when, its cable.
  *
- * The engine is a stand-in for host/: it runs the NIC in small random turns, some time after there is
- * something to do, and looks at the doorbell records now and then and before it sleeps.
+ * The engine is a stand-in for host/: it runs the NIC in small random turns, some time after there
+ * is something to do, and looks at the doorbell records now and then and before it sleeps.
  */
 #ifndef SIM_NODE_H
 #define SIM_NODE_H

@@ -207,7 +207,7 @@ static bool find(struct sim_stream *stream, const struct sim_cqe *cqe, uint32_t 
 			*found = n;
 			return true;
 		}
-		/* After a failure nothing is passed over; before, only what succeeded in silence. */
+		/* After a failure nothing is passed over; before, only what succeeded in silence */
 		if (op->signal || stream->failed)
 			break;
 	}
@@ -306,8 +306,8 @@ static void check_received_bytes(struct sim_stream *stream, const struct sim_mes
 		}
 	}
 	if (at != message->len_bytes)
-		sim_fail(stream->world, "%s: a message of %u bytes in a receive of %u", stream->name,
-			 message->len_bytes, at);
+		sim_fail(stream->world, "%s: a message of %u bytes in a receive of %u",
+			 stream->name, message->len_bytes, at);
 }
 
 void sim_stream_received(struct sim_stream *stream, const struct sim_cqe *cqe,

@@ -2,15 +2,16 @@
 /*
  * sim/oracle.h - what must hold between the two ends of a connection, kept as a model beside it.
  *
- * A stream is one direction: the entries that one end posts, and the memory of the other end that only
- * they may change. The model knows nothing of packets or of nic/; it is told what was posted and what
- * completed, and says what is wrong:
+ * A stream is one direction: the entries that one end posts, and the memory of the other end that
+ * only they may change. The model knows nothing of packets or of nic/; it is told what was posted
+ * and what completed, and says what is wrong:
  *	one completion for each signalled entry, in order, and for each entry that did not succeed;
  *	bytes where they belong, and no others; READs and atomics bring what was there;
  *	messages arrive once, in order, whole, each in the oldest receive;
  *	after a failure, memory is as after a whole number of packets of the stream.
  *
- * Two copies of the target are kept: as after all that was posted, and as after all that is complete.
+ * Two copies of the target are kept: as after all that was posted, and as after all that is
+ * complete.
  */
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
@@ -74,7 +75,7 @@ void sim_stream_open(struct sim_stream *stream, struct sim_world *world, const c
 		     uint8_t *target, uint32_t target_bytes, struct sim_memory *local);
 void sim_stream_close(struct sim_stream *stream);
 
-/* sim_stream_op - the place for the next entry, zeroed. sim_stream_post tells that it was posted. */
+/* sim_stream_op - the place for the next entry, zeroed. sim_stream_post tells that it was posted */
 struct sim_op *sim_stream_op(struct sim_stream *stream);
 void sim_stream_post(struct sim_stream *stream);
 /* sim_stream_message - a message that a receive will take was posted. */
@@ -84,26 +85,26 @@ void sim_stream_message(struct sim_stream *stream, const struct sim_message *mes
 bool sim_stream_reads(const struct sim_stream *stream, uint64_t off, uint64_t len_bytes);
 
 /*
- * sim_stream_completed - the next completion of the stream's entries. Returns the entry that it is of,
- * which is complete, and all before it too; NULL if the world has failed. released(ctx, op) is called
- * for each entry that is thereby done with, in order.
+ * sim_stream_completed - the next completion of the stream's entries. Returns the entry that it is
+ * of, which is complete, and all before it too; NULL if the world has failed. released(ctx, op) is
+ * called for each entry that is thereby done with, in order.
  */
 const struct sim_op *sim_stream_completed(struct sim_stream *stream, const struct sim_cqe *cqe,
 					  void (*released)(void *ctx, const struct sim_op *op),
 					  void *ctx);
 
-/* sim_stream_ended - no more completions will come: what asked for none must have succeeded. Returns how
- * many entries should have had one. */
+/* sim_stream_ended - no more completions will come: what asked for none must have succeeded.
+ * Returns how many entries should have had one. */
 uint32_t sim_stream_ended(struct sim_stream *stream,
 			  void (*released)(void *ctx, const struct sim_op *op), void *ctx);
 
-/* sim_stream_received - the next message has arrived, as this completion of a receive says; the receive
- * was the count pieces. */
+/* sim_stream_received - the next message has arrived, as this completion of a receive says; the
+ * receive was the count pieces. */
 void sim_stream_received(struct sim_stream *stream, const struct sim_cqe *cqe,
 			 struct sim_memory *memory, const struct sim_piece *pieces, uint32_t count);
 
-/* sim_stream_settle - the connection is dead: the target must be as after a whole number of packets of
- * what was not complete; from now on it counts as it is. Forgets entries and messages. */
+/* sim_stream_settle - the connection is dead: the target must be as after a whole number of packets
+ * of what was not complete; from now on it counts as it is. Forgets entries and messages. */
 void sim_stream_settle(struct sim_stream *stream, uint32_t mtu_bytes,
 		       void (*released)(void *ctx, const struct sim_op *op), void *ctx);
 

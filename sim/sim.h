@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sim/sim.h - one simulated world from a seed: two software NICs, a cable with faults, random programs,
- * and a model that checks every byte and every completion.
+ * sim/sim.h - one simulated world from a seed: two software NICs, a cable with faults, random
+ * programs, and a model that checks every byte and every completion.
  *
- * Everything follows from the seed (and the source): the same seed gives the same digest and, with a
- * trace, the same text.
+ * Everything follows from the seed (and the source): the same seed gives the same digest and, with
+ * a trace, the same text.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -16,7 +16,7 @@
 /* What a test breaks on purpose, so that the check is seen to fail. */
 #define SIM_SABOTAGES(X)                                                                           \
 	X(NONE, "none")                                                                            \
-	X(FLIP_BYTE, "a byte of each payload changes, and the ICRC does not tell")                   \
+	X(FLIP_BYTE, "a byte of each payload changes, and the ICRC does not tell")                 \
 	X(CQE_TWICE, "a completion is seen twice")                                                 \
 	X(CQE_LOST, "a completion is not seen")                                                    \
 	X(CQE_LENGTH, "a completion says one byte more")                                           \

@@ -27,7 +27,7 @@ static int usage(FILE *out, int status)
 	      "  --seed N    the world to run (1)\n"
 	      "  --count N   that many worlds, of seeds from N on (1)\n"
 	      "  --ops N     entries that each end posts (60)\n"
-	      "  --trace     one line an event: virtual nanoseconds, who, what, numbers or packet\n",
+	      "  --trace     one line an event: virtual nanoseconds, who, what, numbers\n",
 	      out);
 	return status;
 }

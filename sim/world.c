@@ -150,5 +150,6 @@ void sim_note_packet(struct sim_world *world, const char *who, const char *what,
 		return;
 	if (roce_pkt_decode(&pkt, bth, len_bytes) == ROCE_OK)
 		roce_pkt_dump(text, sizeof(text), &pkt);
-	fprintf(world->trace, "%llu %s %s %s\n", (unsigned long long)world->now_ns, who, what, text);
+	fprintf(world->trace, "%llu %s %s %s\n", (unsigned long long)world->now_ns, who, what,
+		text);
 }

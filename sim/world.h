@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sim/world.h - a world in virtual time: an event queue, one source of chance, a digest of what happened.
+ * sim/world.h - a world in virtual time: an event queue, one source of chance, a digest of what
+ * happened.
  *
- * A run is decided by its seed: events at the same time run in the order in which they were made, and
- * nothing looks at a clock. Everything notable is noted: it goes into the digest, and onto a line of the
- * trace if there is one.
+ * A run is decided by its seed: events at the same time run in the order in which they were made,
+ * and nothing looks at a clock. Everything notable is noted: it goes into the digest, and onto a
+ * line of the trace if there is one.
  *
  * Threads: none. Failure: the first sim_fail is kept; whoever loops over sim_world_step then stops.
  */

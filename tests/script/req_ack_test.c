@@ -474,6 +474,8 @@ static void late_response_after_going_back_is_taken(void **state)
 		"mem va=0 len=800 pat=1");
 }
 
+#define FIRST "READ_RESP_FIRST psn=0 len=256"
+
 struct response_case {
 	const char *post;
 	const char *good;
@@ -498,11 +500,10 @@ static void responses_of_a_wrong_length_fail_the_entry(void **state)
 	static const struct response_case cases[] = {
 		{"READ va=0 len=600", NULL, "READ_RESP_FIRST psn=0 len=252"},
 		{"READ va=0 len=600", NULL, "READ_RESP_ONLY psn=0 len=256"},
-		{"READ va=0 len=600", "READ_RESP_FIRST psn=0 len=256", "READ_RESP_LAST psn=1 len=88"},
-		{"READ va=0 len=300", "READ_RESP_FIRST psn=0 len=256", "READ_RESP_LAST psn=1 len=48"},
-		{"READ va=0 len=300", "READ_RESP_FIRST psn=0 len=256", "READ_RESP_LAST psn=1 len=40"},
-		{"READ va=0 len=300", "READ_RESP_FIRST psn=0 len=256",
-		 "READ_RESP_MIDDLE psn=1 len=256"},
+		{"READ va=0 len=600", FIRST, "READ_RESP_LAST psn=1 len=88"},
+		{"READ va=0 len=300", FIRST, "READ_RESP_LAST psn=1 len=48"},
+		{"READ va=0 len=300", FIRST, "READ_RESP_LAST psn=1 len=40"},
+		{"READ va=0 len=300", FIRST, "READ_RESP_MIDDLE psn=1 len=256"},
 		{"READ va=0 len=8", NULL, "READ_RESP_ONLY psn=0 len=12"},
 		{"READ va=0 len=8", NULL, "READ_RESP_ONLY psn=0 len=0"},
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows how requests fail: NAKs of the peer, the application's own mistakes, and what is flushed.
- * By packet histories; statuses and vendor syndromes are those measured on a card [cx6-syndromes]. */
+ * By packet histories; statuses and vendor syndromes are those measured on a
+  * card [cx6-syndromes]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shows that each request which breaks a rule gets its NAK, once, and puts the queue pair into error.
- * By a table of histories: packets that are in order, then the bad one [IBTA1 9.7.4.1, 9.9.3]. */
+/* Shows that each request which breaks a rule gets its NAK, once, and puts the queue pair into
+ * error. By a table of histories: packets that are in order, then the bad one [IBTA1 9.7.4.1,
+ * 9.9.3]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows that a seed run twice gives the same trace, and that another seed gives another one.
- * By comparing the text of whole traces, byte for byte, and the digests with and without a trace. */
+ * By comparing the text of whole traces, byte for byte, and the digests with and without a trace */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows that two NICs under random work and faults keep every byte and every completion right.
- * By simulated worlds of hundreds of seeds, and of those seeds that once failed; see sim/oracle.h. */
+ * By simulated worlds of hundreds of seeds, and of those seeds that once failed;
+  * see sim/oracle.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,8 +72,8 @@ static void hundreds_of_seeds(void **state)
 	assert_true(total.death_count > SEED_COUNT / 4);
 }
 
-/* Seeds that once failed, and what was wrong. A change of sim/ makes other worlds of them: what they
- * showed has a packet history too. */
+/* Seeds that once failed, and what was wrong. A change of sim/ makes other worlds of them: what
+ * they showed has a packet history too. */
 static void seeds_that_once_failed(void **state)
 {
 	static const uint64_t seeds[] = {

@@ -274,7 +274,8 @@ static void check_untouched(struct history *h)
 
 	for (size_t i = 0; i < HISTORY_DATA_BYTES; i++)
 		if (data[i] != h->shadow[i])
-			history_fail(h, "byte 0x%zx of data changed to 0x%02x, unasked", i, data[i]);
+			history_fail(h, "byte 0x%zx of data changed to 0x%02x, unasked", i,
+				     data[i]);
 }
 
 /* ---- control, time, counters ---- */

@@ -1,36 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * history.h - packet histories: one queue pair of one NIC, told a line at a time what happens and what
- * must follow. The test is the peer; there is no event loop, and time moves only where a line says so.
+ * history.h - packet histories: one queue pair of one NIC, told a line at a time what happens and
+ * what must follow. The test is the peer; there is no event loop, and time moves only where a line
+ * says so.
  *
  *	HISTORY("setup mtu=256 rq_psn=5",
  *		"rx SEND_ONLY psn=7 len=4",	   the peer's packet 7 comes before 5 and 6
  *		"tx ACK psn=5 nak=sequence",	   the NIC's next packet is this
  *		"tx none");			   and there is no other
  *
- * A line is a verb and `key=value` pairs or flags; a pair that nobody reads fails the test. Numbers are
- * C's; durations end in ns, us, ms or s. `va` is an offset in the region `data`, `pat` the number of a
- * byte pattern (sim_pattern), `key` the name of a region:
- *	data (all access), local (local write), ro (none), rread, rwrite, small (its first 4096 bytes),
- *	alien (another protection domain), forged (data's with a wrong tag), absent (never made)
+ * A line is a verb and `key=value` pairs or flags; a pair that nobody reads fails the test. Numbers
+ * are C's; durations end in ns, us, ms or s. `va` is an offset in the region `data`, `pat` the
+ * number of a byte pattern (sim_pattern), `key` the name of a region:
+ *	data (all access), local (local write), ro (none), rread, rwrite, small (its first 4096
+ *	bytes), alien (another protection domain), forged (data's with a wrong tag), absent (never
+ *	made)
  *
- * setup   mtu rq_psn sq_psn timeout retry rnr_retry min_rnr rd dest_rd access=wra sq rq rq_log2 cq_log2
+ * setup   mtu rq_psn sq_psn timeout retry rnr_retry min_rnr rd dest_rd access=wra sq rq rq_log2
+ * cq_log2
  *	   cqe_size state=rts|rtr|init|reset signal_all overrun_ignored log2_max seed
- * rx	   a packet arrives: OPCODE psn a(ckreq) se qp pkey len pat off pad trunc; va key total (RETH);
+ * rx	   a packet arrives: OPCODE psn a(ckreq) se qp pkey len pat off pad trunc; va key total
+ * (RETH);
  *	   imm; swap add cmp (atomics); msn nak=sequence|invalid|access|operation rnr=CODE syndrome
- *	   (AETH); orig; other_gid, local (no GIDs). No response is collected before the next tx or cqe.
- * tx	   the next packet sent is OPCODE with the given fields; rva rkey total for a RETH; a, noack.
+ *	   (AETH); orig; other_gid, local (no GIDs). No response is collected before the next tx or
+ *	   cqe.
+ * tx	   the next packet sent is OPCODE with the given fields; rva rkey total for a RETH; a,
+ * noack.
  *	   `tx none`: nothing is sent. An AETH without nak or rnr must be an ACK.
- * post	   OPCODE of an entry; va len key pat (fills the source) pieces=1+2+3, inline, signal, fence, se,
+ * post	   OPCODE of an entry; va len key pat (fills the source) pieces=1+2+3, inline, signal,
+ * fence, se,
  *	   rva rkey, imm, swap add cmp; held (not rung), index_wrong
  * recv	   a receive: va len key, pieces=1+2+3
- * ring    record and register; `bell ahead=N` register only, N blocks past the record; `record` only
- * scan	   nic_scan
- * cqe	   the next completion: done | send | send_imm | wr_imm | req_err | resp_err with idx len imm
+ * ring    record and register; `bell ahead=N` register only, N blocks past the record; `record`
+ * only scan	   nic_scan
+ * cqe	   the next completion: done | send | send_imm | wr_imm | req_err | resp_err with idx len
+ * imm
  *	   syn vendor op se; or none
  * event   one of that name has come (and is taken): cq_error, ... ; `noevent NAME`
- * wait	   time moves; due D: nothing is sent until D later, less 1 ns, and the NIC asks to run by then
- * fill, mem, set64, mem64   write, or check, application memory; `any va len`: it may have changed. What
+ * wait	   time moves; due D: nothing is sent until D later, less 1 ns, and the NIC asks to run by
+ * then fill, mem, set64, mem64   write, or check, application memory; `any va len`: it may have
+ * changed. What
  *	   changed in `data` without a mem, mem64 or any line fails the test at its end.
  * modify  state=... and setup's names; destroy; dereg NAME; hole va len; untaken on|off
  * wire	   full, open, or the number of packets it still takes

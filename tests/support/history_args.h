@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * history_args.h - one line of a history, taken apart: verb, first word, `key=value` pairs and flags.
+ * history_args.h - one line of a history, taken apart: verb, first word, `key=value` pairs and
+ * flags.
  */
 #ifndef TESTS_SUPPORT_HISTORY_ARGS_H
 #define TESTS_SUPPORT_HISTORY_ARGS_H
@@ -34,7 +35,8 @@ const char *args_text(struct history_args *args, const char *key, const char *fa
 bool args_has(struct history_args *args, const char *key);
 uint64_t args_number(struct history_args *args, const char *key, uint64_t fallback);
 
-/* args_sum - the numbers of a value such as 1+2+3 into values; returns how many, 0 without the key. */
+/* args_sum - the numbers of a value such as 1+2+3 into values; returns how many, 0 without
+ * the key. */
 uint32_t args_sum(struct history_args *args, const char *key, uint32_t *values, uint32_t max);
 
 /* args_duration_ns - a noun or value such as 655360us in nanoseconds. */

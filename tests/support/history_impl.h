@@ -71,7 +71,8 @@ void history_fail(const struct history *h, const char *format, ...)
 
 /* history_build - the NIC and its objects as the setup line in h->args says. */
 void history_build(struct history *h);
-/* history_params - h->params changed by the names of a setup or modify line; the bits that were set. */
+/* history_params - h->params changed by the names of a setup or modify line; the bits that were
+ * set. */
 uint32_t history_params(struct history *h);
 void history_modify(struct history *h, enum nic_qp_state state, uint32_t set);
 uint32_t history_key(struct history *h, const char *name);

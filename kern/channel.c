@@ -89,10 +89,10 @@ void kern_channel_release(struct kern_channel *channel)
 
 		if (object->comp == channel && object->comp_events != 0)
 			object->comp_events -=
-				env->channel_withdraw(env->ctx, channel, object->user_handle);
+			    env->channel_withdraw(env->ctx, channel, object->user_handle);
 		if (object->async == channel && object->async_events != 0)
 			object->async_events -=
-				env->channel_withdraw(env->ctx, channel, object->user_handle);
+			    env->channel_withdraw(env->ctx, channel, object->user_handle);
 		slot = object->older;
 	}
 	if (file->async_default == channel)
@@ -141,7 +141,8 @@ int kern_write_create_comp_channel(struct kern_call *call)
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- events -----------------------------------------------------------------------------------
+ */
 
 static void send_async(struct kern *kern, struct kern_channel *channel, uint64_t element,
 		       uint32_t event)

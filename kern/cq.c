@@ -14,7 +14,8 @@ struct cq_args {
 	struct mlx5_ib_create_cq driver;
 };
 
-/* [linux mlx5 create_cq_user]; compressed and padded completions and their clock are not offered. */
+/* [linux mlx5 create_cq_user]; compressed and padded completions and their clock are not offered.
+ */
 static int check_driver_part(struct kern_call *call, const struct mlx5_ib_create_cq *driver)
 {
 	const uint32_t flags_known = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
@@ -39,20 +40,20 @@ static int check_driver_part(struct kern_call *call, const struct mlx5_ib_create
 static int read_args(struct kern_call *call, struct cq_args *args)
 {
 	const uint32_t flags_known =
-		IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
+	    IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
 	uint32_t vector;
 	int error;
 
 	error = kern_call_read(call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, &vector, sizeof(vector));
 	if (!error)
-		error = kern_call_read(call, UVERBS_ATTR_CREATE_CQ_CQE, &args->cqe,
-				       sizeof(args->cqe));
+		error =
+		    kern_call_read(call, UVERBS_ATTR_CREATE_CQ_CQE, &args->cqe, sizeof(args->cqe));
 	if (!error)
 		error = kern_call_read(call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, &args->user_handle,
 				       sizeof(args->user_handle));
 	if (!error)
-		error = kern_call_flags(call, UVERBS_ATTR_CREATE_CQ_FLAGS, flags_known,
-					&args->flags);
+		error =
+		    kern_call_flags(call, UVERBS_ATTR_CREATE_CQ_FLAGS, flags_known, &args->flags);
 	if (error)
 		return error;
 	if (vector >= KERN_COMP_VECTOR_COUNT)
@@ -71,12 +72,12 @@ static int create_in_nic(struct kern_object *cq, const struct cq_args *args)
 {
 	struct kern *kern = cq->file->kern;
 	struct nic_cq_attr attr = {
-		.buf_va = args->driver.buf_addr,
-		.db_va = args->driver.db_addr,
-		.cqe_count_log2 = ring_log2_ceil((uint64_t)args->cqe + 1),
-		.cqe_size_bytes = args->driver.cqe_size,
-		.overrun_ignored = args->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
-		.cookie = kern_object_handle(cq),
+	    .buf_va = args->driver.buf_addr,
+	    .db_va = args->driver.db_addr,
+	    .cqe_count_log2 = ring_log2_ceil((uint64_t)args->cqe + 1),
+	    .cqe_size_bytes = args->driver.cqe_size,
+	    .overrun_ignored = args->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
+	    .cookie = kern_object_handle(cq),
 	};
 	uint64_t ring_bytes = (uint64_t)attr.cqe_size_bytes << attr.cqe_count_log2;
 

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* ---- the arena -------------------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------------
+ */
 
 static size_t align_up(size_t size)
 {
@@ -74,7 +75,8 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 	return kern;
 }
 
-/* ---- contexts --------------------------------------------------------------------------------- */
+/* ---- contexts ---------------------------------------------------------------------------------
+ */
 
 int kern_open(struct kern *kern, struct kern_file **file)
 {
@@ -82,7 +84,7 @@ int kern_open(struct kern *kern, struct kern_file **file)
 		if (kern->files[i].open)
 			continue;
 		kern->files[i] =
-			(struct kern_file){.kern = kern, .open = true, .newest = KERN_NONE};
+		    (struct kern_file){.kern = kern, .open = true, .newest = KERN_NONE};
 		*file = &kern->files[i];
 		return 0;
 	}
@@ -132,23 +134,23 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern *ke
 							   uint8_t cqe_version)
 {
 	return (struct mlx5_ib_alloc_ucontext_resp){
-		.qp_tab_size = kern->config.limits.qp_count_max,
-		.bf_reg_size = KERN_BLUEFLAME_BYTES,
-		.tot_bfregs = 0, /* register pages are objects */
-		.cache_line_size = 64,
-		.max_sq_desc_sz = KERN_WQE_SEND_BYTES_MAX,
-		.max_rq_desc_sz = KERN_WQE_RECV_BYTES_MAX,
-		.max_send_wqebb = KERN_WQEBB_COUNT_MAX,
-		.max_recv_wr = KERN_WQEBB_COUNT_MAX,
-		.max_srq_recv_wr = 0,
-		.num_ports = 1,
-		.cqe_version = cqe_version,
-		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
-				 MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
-		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
-		.log_uar_size = UV_MLX5_PAGE_BYTES_LOG2,
-		.num_uars_per_page = 1,
-		.num_dyn_bfregs = KERN_DYNAMIC_BFREGS,
+	    .qp_tab_size = kern->config.limits.qp_count_max,
+	    .bf_reg_size = KERN_BLUEFLAME_BYTES,
+	    .tot_bfregs = 0, /* register pages are objects */
+	    .cache_line_size = 64,
+	    .max_sq_desc_sz = KERN_WQE_SEND_BYTES_MAX,
+	    .max_rq_desc_sz = KERN_WQE_RECV_BYTES_MAX,
+	    .max_send_wqebb = KERN_WQEBB_COUNT_MAX,
+	    .max_recv_wr = KERN_WQEBB_COUNT_MAX,
+	    .max_srq_recv_wr = 0,
+	    .num_ports = 1,
+	    .cqe_version = cqe_version,
+	    .cmds_supp_uhw =
+		MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
+	    .eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+	    .log_uar_size = UV_MLX5_PAGE_BYTES_LOG2,
+	    .num_uars_per_page = 1,
+	    .num_dyn_bfregs = KERN_DYNAMIC_BFREGS,
 	};
 }
 

@@ -19,8 +19,8 @@
 #include "nic/nic.h"
 
 struct kern;
-struct kern_file;	/* one open of the device: a context and all its objects */
-struct kern_channel;	/* a completion channel or an async event file */
+struct kern_file;    /* one open of the device: a context and all its objects */
+struct kern_channel; /* a completion channel or an async event file */
 
 struct kern_env {
 	void *ctx;
@@ -50,25 +50,25 @@ struct kern_env {
 };
 
 enum {
-	KERN_FILE_MAX = 256,	 /* open contexts of one device */
+	KERN_FILE_MAX = 256,     /* open contexts of one device */
 	KERN_CHANNEL_MAX = 4096, /* event channels of one device */
 };
 
 struct kern_config {
-	const char *ibdev_name;	  /* "soft0", or "mlx5_0" under the shim */
-	const char *uverbs_name;  /* "uverbs0" */
-	const char *fw_version;	  /* "rig5 0.1" is not a version: numbers, "16.35.2000" style */
-	bool link_infiniband;	  /* false: Ethernet */
-	uint8_t gids[2][16];	  /* GID table; unused entries zero */
+	const char *ibdev_name;  /* "soft0", or "mlx5_0" under the shim */
+	const char *uverbs_name; /* "uverbs0" */
+	const char *fw_version;  /* "rig5 0.1" is not a version: numbers, "16.35.2000" style */
+	bool link_infiniband;    /* false: Ethernet */
+	uint8_t gids[2][16];     /* GID table; unused entries zero */
 	uint32_t gid_count;
 	uint16_t lid;
-	uint32_t mtu_bytes;	  /* active MTU */
+	uint32_t mtu_bytes; /* active MTU */
 	uint64_t node_guid;
-	const char *netdev;	  /* name for gid_attrs/ndevs, or NULL */
+	const char *netdev;              /* name for gid_attrs/ndevs, or NULL */
 	uint32_t message_max_bytes_log2; /* 30 */
-	void *device_pages;	  /* register pages, 4096 bytes each, as mapped into this process */
+	void *device_pages; /* register pages, 4096 bytes each, as mapped into this process */
 	uint32_t device_page_count; /* at most 65536 */
-	struct nic_config limits; /* as the nic was made with: what QUERY_DEVICE reports */
+	struct nic_config limits;   /* as the nic was made with: what QUERY_DEVICE reports */
 };
 
 size_t kern_arena_bytes(const struct kern_config *config);
@@ -100,8 +100,9 @@ void kern_notice(struct kern *kern, uint64_t now_ns);
 
 /* channel's slot, below KERN_CHANNEL_MAX: where the caller keeps what belongs to it. */
 uint32_t kern_channel_slot(const struct kern_channel *channel);
-/* The application closed its last descriptor of channel. Called before that descriptor is gone: what
- * it has not read is withdrawn. Nothing more is sent to it, and the pointer means nothing any more. */
+/* The application closed its last descriptor of channel. Called before that descriptor is gone:
+ * what it has not read is withdrawn. Nothing more is sent to it, and the pointer means nothing any
+ * more. */
 void kern_channel_release(struct kern_channel *channel);
 
 /* nic_env.event of the nic under this device: turns it into a record on the right channel. */

@@ -2,152 +2,153 @@
 /*
  * methods.c - the ioctl methods of the device: one row each, with the attributes it takes.
  *
- * Lengths and which attributes are mandatory are those of [linux uverbs_std_types_*.c] and of mlx5's
- * own objects [linux mlx5 devx.c, main.c]. Methods that are not here do not exist: -EPROTONOSUPPORT.
+ * Lengths and which attributes are mandatory are those of [linux uverbs_std_types_*.c] and of
+ * mlx5's own objects [linux mlx5 devx.c, main.c]. Methods that are not here do not exist:
+ * -EPROTONOSUPPORT.
  */
 #include "kern/methods.h"
 
 static const struct kern_attr_spec invoke_write[] = {
-	KERN_IN_BYTES(UVERBS_ATTR_CORE_IN, 4, 0),
-	KERN_OUT_BYTES(UVERBS_ATTR_CORE_OUT, 0, 0),
-	KERN_CONST_IN(UVERBS_ATTR_WRITE_CMD),
+    KERN_IN_BYTES(UVERBS_ATTR_CORE_IN, 4, 0),
+    KERN_OUT_BYTES(UVERBS_ATTR_CORE_OUT, 0, 0),
+    KERN_CONST_IN(UVERBS_ATTR_WRITE_CMD),
 };
 
 static const struct kern_attr_spec query_port[] = {
-	KERN_CONST_IN(UVERBS_ATTR_QUERY_PORT_PORT_NUM),
-	KERN_OUT_STRUCT(UVERBS_ATTR_QUERY_PORT_RESP, struct ib_uverbs_query_port_resp_ex),
+    KERN_CONST_IN(UVERBS_ATTR_QUERY_PORT_PORT_NUM),
+    KERN_OUT_STRUCT(UVERBS_ATTR_QUERY_PORT_RESP, struct ib_uverbs_query_port_resp_ex),
 };
 
 static const struct kern_attr_spec get_context[] = {
-	KERN_OUT_OPTIONAL(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t),
-	KERN_OUT_OPTIONAL(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t),
+    KERN_OUT_OPTIONAL(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t),
+    KERN_OUT_OPTIONAL(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t),
 };
 
 static const struct kern_attr_spec query_gid_table[] = {
-	KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE),
-	KERN_FLAGS_IN(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS),
-	KERN_OUT_BYTES(UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, 0, KERN_MANDATORY_F),
-	KERN_OUT(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, uint64_t),
+    KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE),
+    KERN_FLAGS_IN(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS),
+    KERN_OUT_BYTES(UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, 0, KERN_MANDATORY_F),
+    KERN_OUT(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, uint64_t),
 };
 
 static const struct kern_attr_spec query_gid_entry[] = {
-	KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_ENTRY_PORT),
-	KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX),
-	KERN_FLAGS_IN(UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS),
-	KERN_OUT_STRUCT(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, struct ib_uverbs_gid_entry),
+    KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_ENTRY_PORT),
+    KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX),
+    KERN_FLAGS_IN(UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS),
+    KERN_OUT_STRUCT(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, struct ib_uverbs_gid_entry),
 };
 
 static const struct kern_attr_spec pd_destroy[] = {
-	KERN_OBJECT(UVERBS_ATTR_DESTROY_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
 };
 
 static const struct kern_attr_spec mr_destroy[] = {
-	KERN_OBJECT(UVERBS_ATTR_DESTROY_MR_HANDLE, KERN_MR, KERN_MANDATORY_F),
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_MR_HANDLE, KERN_MR, KERN_MANDATORY_F),
 };
 
 static const struct kern_attr_spec ah_destroy[] = {
-	KERN_OBJECT(UVERBS_ATTR_DESTROY_AH_HANDLE, KERN_AH, KERN_MANDATORY_F),
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_AH_HANDLE, KERN_AH, KERN_MANDATORY_F),
 };
 
 static const struct kern_attr_spec cq_create[] = {
-	KERN_NEW(UVERBS_ATTR_CREATE_CQ_HANDLE),
-	KERN_IN(UVERBS_ATTR_CREATE_CQ_CQE, uint32_t),
-	KERN_IN(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, uint64_t),
-	KERN_CHANNEL(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, 0),
-	KERN_IN(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, uint32_t),
-	KERN_FLAGS_IN(UVERBS_ATTR_CREATE_CQ_FLAGS),
-	KERN_OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, uint32_t),
-	KERN_CHANNEL(UVERBS_ATTR_CREATE_CQ_EVENT_FD, 1),
+    KERN_NEW(UVERBS_ATTR_CREATE_CQ_HANDLE),
+    KERN_IN(UVERBS_ATTR_CREATE_CQ_CQE, uint32_t),
+    KERN_IN(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, uint64_t),
+    KERN_CHANNEL(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, 0),
+    KERN_IN(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, uint32_t),
+    KERN_FLAGS_IN(UVERBS_ATTR_CREATE_CQ_FLAGS),
+    KERN_OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, uint32_t),
+    KERN_CHANNEL(UVERBS_ATTR_CREATE_CQ_EVENT_FD, 1),
 };
 
 static const struct kern_attr_spec cq_destroy[] = {
-	KERN_OBJECT(UVERBS_ATTR_DESTROY_CQ_HANDLE, KERN_CQ, KERN_MANDATORY_F),
-	KERN_OUT(UVERBS_ATTR_DESTROY_CQ_RESP, struct ib_uverbs_destroy_cq_resp),
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_CQ_HANDLE, KERN_CQ, KERN_MANDATORY_F),
+    KERN_OUT(UVERBS_ATTR_DESTROY_CQ_RESP, struct ib_uverbs_destroy_cq_resp),
 };
 
 /* There are no shared receive queues, XRC domains and indirection tables: KERN_FREE is no object's
  * type, so that a handle of one gets -EINVAL and a number that is no handle -ENOENT. */
 static const struct kern_attr_spec qp_create[] = {
-	KERN_NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
-	KERN_OBJECT(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, KERN_FREE, 0),
-	KERN_OBJECT(UVERBS_ATTR_CREATE_QP_PD_HANDLE, KERN_PD, 0),
-	KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, KERN_FREE, 0),
-	KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, KERN_CQ, 0),
-	KERN_OBJECT(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, KERN_CQ, 0),
-	KERN_OBJECT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, KERN_FREE, 0),
-	KERN_IN(UVERBS_ATTR_CREATE_QP_USER_HANDLE, uint64_t),
-	{.id = UVERBS_ATTR_CREATE_QP_CAP,
-	 .type = KERN_ATTR_IN,
-	 .flags = KERN_MANDATORY_F | KERN_ZERO_TRAILING_F,
-	 .len_min = sizeof(struct ib_uverbs_qp_cap),
-	 .len_max = sizeof(struct ib_uverbs_qp_cap)},
-	KERN_CONST_IN(UVERBS_ATTR_CREATE_QP_TYPE),
-	KERN_FLAGS_IN(UVERBS_ATTR_CREATE_QP_FLAGS),
-	{.id = UVERBS_ATTR_CREATE_QP_SOURCE_QPN,
-	 .type = KERN_ATTR_IN,
-	 .len_min = sizeof(uint32_t),
-	 .len_max = sizeof(uint32_t)},
-	KERN_CHANNEL(UVERBS_ATTR_CREATE_QP_EVENT_FD, 1),
-	KERN_OUT_STRUCT(UVERBS_ATTR_CREATE_QP_RESP_CAP, struct ib_uverbs_qp_cap),
-	KERN_OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, uint32_t),
+    KERN_NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, KERN_FREE, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_PD_HANDLE, KERN_PD, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, KERN_FREE, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, KERN_CQ, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, KERN_CQ, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, KERN_FREE, 0),
+    KERN_IN(UVERBS_ATTR_CREATE_QP_USER_HANDLE, uint64_t),
+    {.id = UVERBS_ATTR_CREATE_QP_CAP,
+     .type = KERN_ATTR_IN,
+     .flags = KERN_MANDATORY_F | KERN_ZERO_TRAILING_F,
+     .len_min = sizeof(struct ib_uverbs_qp_cap),
+     .len_max = sizeof(struct ib_uverbs_qp_cap)},
+    KERN_CONST_IN(UVERBS_ATTR_CREATE_QP_TYPE),
+    KERN_FLAGS_IN(UVERBS_ATTR_CREATE_QP_FLAGS),
+    {.id = UVERBS_ATTR_CREATE_QP_SOURCE_QPN,
+     .type = KERN_ATTR_IN,
+     .len_min = sizeof(uint32_t),
+     .len_max = sizeof(uint32_t)},
+    KERN_CHANNEL(UVERBS_ATTR_CREATE_QP_EVENT_FD, 1),
+    KERN_OUT_STRUCT(UVERBS_ATTR_CREATE_QP_RESP_CAP, struct ib_uverbs_qp_cap),
+    KERN_OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, uint32_t),
 };
 
 static const struct kern_attr_spec qp_destroy[] = {
-	KERN_OBJECT(UVERBS_ATTR_DESTROY_QP_HANDLE, KERN_QP, KERN_MANDATORY_F),
-	KERN_OUT(UVERBS_ATTR_DESTROY_QP_RESP, struct ib_uverbs_destroy_qp_resp),
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_QP_HANDLE, KERN_QP, KERN_MANDATORY_F),
+    KERN_OUT(UVERBS_ATTR_DESTROY_QP_RESP, struct ib_uverbs_destroy_qp_resp),
 };
 
 static const struct kern_attr_spec async_event_alloc[] = {
-	{.id = UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
-	 .type = KERN_ATTR_NEW_CHANNEL,
-	 .flags = KERN_MANDATORY_F},
+    {.id = UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
+     .type = KERN_ATTR_NEW_CHANNEL,
+     .flags = KERN_MANDATORY_F},
 };
 
 static const struct kern_attr_spec devx_other[] = {
-	KERN_IN_BYTES(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, sizeof(struct uv_devx_in), KERN_MANDATORY_F),
-	KERN_OUT_BYTES(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, sizeof(struct uv_devx_out),
-		       KERN_MANDATORY_F),
+    KERN_IN_BYTES(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, sizeof(struct uv_devx_in), KERN_MANDATORY_F),
+    KERN_OUT_BYTES(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, sizeof(struct uv_devx_out), KERN_MANDATORY_F),
 };
 
 static const struct kern_attr_spec uar_alloc[] = {
-	KERN_NEW(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE),
-	KERN_CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE),
-	KERN_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, uint64_t),
-	KERN_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, uint32_t),
-	KERN_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, uint32_t),
+    KERN_NEW(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE),
+    KERN_CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE),
+    KERN_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, uint64_t),
+    KERN_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, uint32_t),
+    KERN_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, uint32_t),
 };
 
 static const struct kern_attr_spec uar_destroy[] = {
-	KERN_OBJECT(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, KERN_UAR, KERN_MANDATORY_F),
+    KERN_OBJECT(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, KERN_UAR, KERN_MANDATORY_F),
 };
 
-#define ROW(object_, method_, udata_, attrs_, handler_)                                            \
-	{ .object = (object_), .method = (method_), .udata = (udata_),                             \
-	  .attr_count = sizeof(attrs_) / sizeof((attrs_)[0]), .attrs = (attrs_),                   \
-	  .handler = (handler_) }
+#define ROW(object_, method_, udata_, attrs_, handler_)                                \
+	{                                                                              \
+		.object = (object_), .method = (method_), .udata = (udata_),           \
+		.attr_count = sizeof(attrs_) / sizeof((attrs_)[0]), .attrs = (attrs_), \
+		.handler = (handler_)                                                  \
+	}
 
 static const struct kern_method methods[] = {
-	ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, true, invoke_write,
-	    kern_invoke_write),
-	ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, false, query_port, kern_query_port),
-	ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, true, get_context, kern_get_context),
-	ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, false, query_gid_table,
-	    kern_query_gid_table),
-	ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, false, query_gid_entry,
-	    kern_query_gid_entry),
-	ROW(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, false, pd_destroy, kern_simple_destroy),
-	ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, mr_destroy, kern_simple_destroy),
-	ROW(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, ah_destroy, kern_simple_destroy),
-	ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, kern_cq_create),
-	ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, false, cq_destroy, kern_cq_destroy),
-	ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true, qp_create, kern_qp_create),
-	ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, false, qp_destroy, kern_qp_destroy),
-	ROW(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, async_event_alloc,
-	    kern_async_event_alloc),
-	ROW(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, false, devx_other, kern_devx_other),
-	ROW(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, false, uar_alloc, kern_uar_alloc),
-	ROW(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, false, uar_destroy,
-	    kern_simple_destroy),
+    ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, true, invoke_write, kern_invoke_write),
+    ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, false, query_port, kern_query_port),
+    ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, true, get_context, kern_get_context),
+    ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, false, query_gid_table,
+	kern_query_gid_table),
+    ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, false, query_gid_entry,
+	kern_query_gid_entry),
+    ROW(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, false, pd_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, mr_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, ah_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, kern_cq_create),
+    ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, false, cq_destroy, kern_cq_destroy),
+    ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true, qp_create, kern_qp_create),
+    ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, false, qp_destroy, kern_qp_destroy),
+    ROW(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, async_event_alloc,
+	kern_async_event_alloc),
+    ROW(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, false, devx_other, kern_devx_other),
+    ROW(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, false, uar_alloc, kern_uar_alloc),
+    ROW(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, false, uar_destroy,
+	kern_simple_destroy),
 };
 
 const struct kern_method *kern_method_find(uint16_t object, uint16_t method)

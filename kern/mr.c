@@ -47,7 +47,8 @@ int kern_write_alloc_pd(struct kern_call *call)
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-/* ---- regions ---------------------------------------------------------------------------------- */
+/* ---- regions ----------------------------------------------------------------------------------
+ */
 
 /* [linux ib_check_mr_access] */
 static int check_access(uint32_t access)
@@ -99,11 +100,11 @@ static int create_region(struct kern_call *call, const struct ib_uverbs_reg_mr *
 {
 	struct kern *kern = call->kern;
 	struct nic_mkey_attr attr = {
-		.pdn = pd->number,
-		.access = nic_access(req->access_flags),
-		.va = req->hca_va,
-		.len_bytes = req->length,
-		.host_va = req->start,
+	    .pdn = pd->number,
+	    .access = nic_access(req->access_flags),
+	    .va = req->hca_va,
+	    .len_bytes = req->length,
+	    .host_va = req->start,
 	};
 	struct kern_object *mr = kern_object_create(call->file, KERN_MR);
 	int error;
@@ -142,14 +143,15 @@ int kern_write_reg_mr(struct kern_call *call)
 	if (error)
 		return error;
 	resp = (struct ib_uverbs_reg_mr_resp){
-		.mr_handle = kern_object_handle(call->new_object),
-		.lkey = call->new_object->number,
-		.rkey = call->new_object->number,
+	    .mr_handle = kern_object_handle(call->new_object),
+	    .lkey = call->new_object->number,
+	    .rkey = call->new_object->number,
 	};
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-/* ---- address handles -------------------------------------------------------------------------- */
+/* ---- address handles --------------------------------------------------------------------------
+ */
 
 /*
  * The MAC address behind a GID. Nothing on our wires looks at it; it is made from the GID, locally
@@ -177,7 +179,7 @@ static int check_ah(const struct kern *kern, const struct ib_uverbs_ah_attr *att
 static int write_dmac(struct kern_call *call, const struct ib_uverbs_ah_attr *attr)
 {
 	struct mlx5_ib_create_ah_resp resp = {
-		.response_length = offsetof(struct mlx5_ib_create_ah_resp, reserved)};
+	    .response_length = offsetof(struct mlx5_ib_create_ah_resp, reserved)};
 	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
 
 	if (out == 0 || call->kern->config.link_infiniband)

@@ -39,7 +39,7 @@ struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_
 	if (!object)
 		return NULL;
 	*object = (struct kern_object){
-		.type = type, .file = file, .newer = KERN_NONE, .older = file->newest};
+	    .type = type, .file = file, .newer = KERN_NONE, .older = file->newest};
 	if (file->newest != KERN_NONE)
 		kern->objects[file->newest].newer = kern_object_handle(object);
 	file->newest = kern_object_handle(object);

@@ -56,11 +56,10 @@ static int read_objects(struct kern_call *call, struct qp_args *args)
 
 static int read_core_part(struct kern_call *call, struct qp_args *args)
 {
-	const uint32_t flags_known = IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
-				     IB_UVERBS_QP_CREATE_SCATTER_FCS |
-				     IB_UVERBS_QP_CREATE_CVLAN_STRIPPING |
-				     IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |
-				     IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+	const uint32_t flags_known =
+	    IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |
+	    IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |
+	    IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
 	uint64_t type;
 	int error;
 
@@ -75,8 +74,8 @@ static int read_core_part(struct kern_call *call, struct qp_args *args)
 	if (!error)
 		error = read_objects(call, args);
 	if (!error)
-		error = kern_call_flags(call, UVERBS_ATTR_CREATE_QP_FLAGS, flags_known,
-					&args->flags);
+		error =
+		    kern_call_flags(call, UVERBS_ATTR_CREATE_QP_FLAGS, flags_known, &args->flags);
 	if (error)
 		return error;
 	/* The other flags are for raw packets and datagrams. */
@@ -145,23 +144,22 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	uint64_t buf_bytes = ((uint64_t)args->rq_wqe_count << driver->rq_wqe_shift) +
 			     ((uint64_t)driver->sq_wqe_count << SQ_WQEBB_LOG2);
 	struct nic_qp_attr attr = {
-		.type = NIC_QP_RC,
-		.pdn = args->pd->number,
-		.cqn_send = args->send_cq->number,
-		.cqn_recv = args->recv_cq->number,
-		.buf_va = driver->buf_addr,
-		.db_va = driver->db_addr,
-		.sq_wqebb_count = driver->sq_wqe_count,
-		.rq_wqe_count = args->rq_wqe_count,
-		.rq_wqe_size_log2 = driver->rq_wqe_shift,
-		/* Version 0 completions carry no user index: the driver looks for the number. */
-		.user_index = qp->file->cqe_version ? driver->uidx : 0,
-		.sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
-		.cookie = kern_object_handle(qp),
+	    .type = NIC_QP_RC,
+	    .pdn = args->pd->number,
+	    .cqn_send = args->send_cq->number,
+	    .cqn_recv = args->recv_cq->number,
+	    .buf_va = driver->buf_addr,
+	    .db_va = driver->db_addr,
+	    .sq_wqebb_count = driver->sq_wqe_count,
+	    .rq_wqe_count = args->rq_wqe_count,
+	    .rq_wqe_size_log2 = driver->rq_wqe_shift,
+	    /* Version 0 completions carry no user index: the driver looks for the number. */
+	    .user_index = qp->file->cqe_version ? driver->uidx : 0,
+	    .sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
+	    .cookie = kern_object_handle(qp),
 	};
 
-	if (buf_bytes != 0 &&
-	    !kern->env.user_probe(kern->env.ctx, attr.buf_va, buf_bytes, false))
+	if (buf_bytes != 0 && !kern->env.user_probe(kern->env.ctx, attr.buf_va, buf_bytes, false))
 		return -EFAULT;
 	if (!kern->env.user_probe(kern->env.ctx, attr.db_va, DB_RECORD_BYTES, false))
 		return -EFAULT;

@@ -2,8 +2,9 @@
 /*
  * qp_modify.c - MODIFY_QP and QUERY_QP: the verbs' attributes to and from the nic's.
  *
- * Which state may follow which, with what attributes, is the nic's business; here is what the kernel
- * checks before its driver sees the request [linux uverbs_cmd.c modify_qp, verbs.c, mlx5 qp.c].
+ * Which state may follow which, with what attributes, is the nic's business; here is what the
+ * kernel checks before its driver sees the request [linux uverbs_cmd.c modify_qp, verbs.c, mlx5
+ * qp.c].
  */
 #include "kern/state.h"
 
@@ -25,29 +26,29 @@ static const struct {
 	uint32_t verbs;
 	uint32_t nic;
 } masks[] = {
-	{UV_QP_STATE, NIC_QP_SET_STATE_F},
-	{UV_QP_CUR_STATE, NIC_QP_SET_CUR_STATE_F},
-	{UV_QP_ACCESS_FLAGS, NIC_QP_SET_ACCESS_F},
-	{UV_QP_PKEY_INDEX, NIC_QP_SET_PKEY_INDEX_F},
-	{UV_QP_PORT, NIC_QP_SET_PORT_F},
-	{UV_QP_AV, NIC_QP_SET_PATH_F},
-	{UV_QP_PATH_MTU, NIC_QP_SET_MTU_F},
-	{UV_QP_TIMEOUT, NIC_QP_SET_TIMEOUT_F},
-	{UV_QP_RETRY_CNT, NIC_QP_SET_RETRY_F},
-	{UV_QP_RNR_RETRY, NIC_QP_SET_RNR_RETRY_F},
-	{UV_QP_RQ_PSN, NIC_QP_SET_RQ_PSN_F},
-	{UV_QP_MAX_QP_RD_ATOMIC, NIC_QP_SET_RD_ATOMIC_F},
-	{UV_QP_MIN_RNR_TIMER, NIC_QP_SET_MIN_RNR_TIMER_F},
-	{UV_QP_SQ_PSN, NIC_QP_SET_SQ_PSN_F},
-	{UV_QP_MAX_DEST_RD_ATOMIC, NIC_QP_SET_DEST_RD_ATOMIC_F},
-	{UV_QP_DEST_QPN, NIC_QP_SET_DEST_QPN_F},
+    {UV_QP_STATE, NIC_QP_SET_STATE_F},
+    {UV_QP_CUR_STATE, NIC_QP_SET_CUR_STATE_F},
+    {UV_QP_ACCESS_FLAGS, NIC_QP_SET_ACCESS_F},
+    {UV_QP_PKEY_INDEX, NIC_QP_SET_PKEY_INDEX_F},
+    {UV_QP_PORT, NIC_QP_SET_PORT_F},
+    {UV_QP_AV, NIC_QP_SET_PATH_F},
+    {UV_QP_PATH_MTU, NIC_QP_SET_MTU_F},
+    {UV_QP_TIMEOUT, NIC_QP_SET_TIMEOUT_F},
+    {UV_QP_RETRY_CNT, NIC_QP_SET_RETRY_F},
+    {UV_QP_RNR_RETRY, NIC_QP_SET_RNR_RETRY_F},
+    {UV_QP_RQ_PSN, NIC_QP_SET_RQ_PSN_F},
+    {UV_QP_MAX_QP_RD_ATOMIC, NIC_QP_SET_RD_ATOMIC_F},
+    {UV_QP_MIN_RNR_TIMER, NIC_QP_SET_MIN_RNR_TIMER_F},
+    {UV_QP_SQ_PSN, NIC_QP_SET_SQ_PSN_F},
+    {UV_QP_MAX_DEST_RD_ATOMIC, NIC_QP_SET_DEST_RD_ATOMIC_F},
+    {UV_QP_DEST_QPN, NIC_QP_SET_DEST_QPN_F},
 };
 
 /* enum uv_qp_state and enum nic_qp_state have the same values. */
 _Static_assert((int)NIC_QP_RESET == UV_QPS_RESET && (int)NIC_QP_INIT == UV_QPS_INIT &&
-		       (int)NIC_QP_RTR == UV_QPS_RTR && (int)NIC_QP_RTS == UV_QPS_RTS &&
-		       (int)NIC_QP_SQD == UV_QPS_SQD && (int)NIC_QP_SQE == UV_QPS_SQE &&
-		       (int)NIC_QP_ERR == UV_QPS_ERR,
+		   (int)NIC_QP_RTR == UV_QPS_RTR && (int)NIC_QP_RTS == UV_QPS_RTS &&
+		   (int)NIC_QP_SQD == UV_QPS_SQD && (int)NIC_QP_SQE == UV_QPS_SQE &&
+		   (int)NIC_QP_ERR == UV_QPS_ERR,
 	       "queue pair states");
 
 static uint32_t access_to_nic(uint32_t access)
@@ -120,7 +121,8 @@ static int check_values(const struct kern *kern, const struct ib_uverbs_modify_q
 	return 0;
 }
 
-/* ---- the path --------------------------------------------------------------------------------- */
+/* ---- the path ---------------------------------------------------------------------------------
+ */
 
 /* [linux rdma_get_udp_sport]: from the flow label, or else from both queue pair numbers. */
 static uint16_t udp_sport(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn)
@@ -174,27 +176,28 @@ static void path_to(const struct nic_qp_params *params, bool infiniband,
 	dest->port_num = params->port;
 }
 
-/* ---- modify ----------------------------------------------------------------------------------- */
+/* ---- modify -----------------------------------------------------------------------------------
+ */
 
 static int params_from(const struct kern *kern, const struct ib_uverbs_modify_qp *req,
 		       struct nic_qp_params *params)
 {
 	*params = (struct nic_qp_params){
-		.state = (enum nic_qp_state)req->qp_state,
-		.cur_state = (enum nic_qp_state)req->cur_qp_state,
-		.access = access_to_nic(req->qp_access_flags),
-		.mtu_bytes = uv_mtu_bytes(req->path_mtu),
-		.timeout = req->timeout,
-		.retry_count = req->retry_cnt,
-		.rnr_retry = req->rnr_retry,
-		.min_rnr_timer = req->min_rnr_timer,
-		.rd_atomic = req->max_rd_atomic,
-		.dest_rd_atomic = req->max_dest_rd_atomic,
-		.port = req->port_num,
-		.pkey_index = req->pkey_index,
-		.rq_psn = req->rq_psn & 0xffffff,
-		.sq_psn = req->sq_psn & 0xffffff,
-		.dest_qpn = req->dest_qp_num & 0xffffff,
+	    .state = (enum nic_qp_state)req->qp_state,
+	    .cur_state = (enum nic_qp_state)req->cur_qp_state,
+	    .access = access_to_nic(req->qp_access_flags),
+	    .mtu_bytes = uv_mtu_bytes(req->path_mtu),
+	    .timeout = req->timeout,
+	    .retry_count = req->retry_cnt,
+	    .rnr_retry = req->rnr_retry,
+	    .min_rnr_timer = req->min_rnr_timer,
+	    .rd_atomic = req->max_rd_atomic,
+	    .dest_rd_atomic = req->max_dest_rd_atomic,
+	    .port = req->port_num,
+	    .pkey_index = req->pkey_index,
+	    .rq_psn = req->rq_psn & 0xffffff,
+	    .sq_psn = req->sq_psn & 0xffffff,
+	    .dest_qpn = req->dest_qp_num & 0xffffff,
 	};
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++)
 		if (req->attr_mask & masks[i].verbs)
@@ -221,9 +224,9 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req)
 	if (error)
 		return error;
 	if (params.set & NIC_QP_SET_PATH_F)
-		params.path.udp_sport = udp_sport(
-			params.path.flow_label, qp->number,
-			params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
+		params.path.udp_sport =
+		    udp_sport(params.path.flow_label, qp->number,
+			      params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
 	return nic_qp_modify(kern->nic, qp->number, &params, call->now_ns);
 }
 
@@ -283,7 +286,8 @@ int kern_write_modify_qp_ex(struct kern_call *call)
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-/* ---- query ------------------------------------------------------------------------------------ */
+/* ---- query ------------------------------------------------------------------------------------
+ */
 
 int kern_write_query_qp(struct kern_call *call)
 {
@@ -302,26 +306,26 @@ int kern_write_query_qp(struct kern_call *call)
 	error = nic_qp_query(kern->nic, qp->number, &params);
 	ASSERT(!error);
 	resp = (struct ib_uverbs_query_qp_resp){
-		/* The driver knows its send ring better than we do [uverbs.md 3.4]. */
-		.max_recv_wr = qp->rq_wqe_count,
-		.max_recv_sge = qp->cap.max_recv_sge,
-		.max_inline_data = qp->cap.max_inline_data,
-		.rq_psn = params.rq_psn,
-		.sq_psn = params.sq_psn,
-		.dest_qp_num = params.dest_qpn,
-		.qp_access_flags = access_from_nic(params.access),
-		.pkey_index = params.pkey_index,
-		.qp_state = (uint8_t)params.state,
-		.cur_qp_state = (uint8_t)params.state,
-		.path_mtu = (uint8_t)kern_mtu_code(params.mtu_bytes),
-		.max_rd_atomic = params.rd_atomic,
-		.max_dest_rd_atomic = params.dest_rd_atomic,
-		.min_rnr_timer = params.min_rnr_timer,
-		.port_num = params.port,
-		.timeout = params.timeout,
-		.retry_cnt = params.retry_count,
-		.rnr_retry = params.rnr_retry,
-		.sq_sig_all = qp->sq_signal_all,
+	    /* The driver knows its send ring better than we do [uverbs.md 3.4]. */
+	    .max_recv_wr = qp->rq_wqe_count,
+	    .max_recv_sge = qp->cap.max_recv_sge,
+	    .max_inline_data = qp->cap.max_inline_data,
+	    .rq_psn = params.rq_psn,
+	    .sq_psn = params.sq_psn,
+	    .dest_qp_num = params.dest_qpn,
+	    .qp_access_flags = access_from_nic(params.access),
+	    .pkey_index = params.pkey_index,
+	    .qp_state = (uint8_t)params.state,
+	    .cur_qp_state = (uint8_t)params.state,
+	    .path_mtu = (uint8_t)kern_mtu_code(params.mtu_bytes),
+	    .max_rd_atomic = params.rd_atomic,
+	    .max_dest_rd_atomic = params.dest_rd_atomic,
+	    .min_rnr_timer = params.min_rnr_timer,
+	    .port_num = params.port,
+	    .timeout = params.timeout,
+	    .retry_cnt = params.retry_count,
+	    .rnr_retry = params.rnr_retry,
+	    .sq_sig_all = qp->sq_signal_all,
 	};
 	path_to(&params, kern->config.link_infiniband, &resp.dest);
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));

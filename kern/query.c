@@ -47,29 +47,29 @@ static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 	const struct nic_config *limits = &kern->config.limits;
 
 	return (struct ib_uverbs_query_device_resp){
-		.fw_ver = firmware_version(kern->config.fw_version),
-		.node_guid = be64_from(kern->config.node_guid).raw,
-		.sys_image_guid = be64_from(kern->config.node_guid).raw,
-		.max_mr_size = UINT64_MAX,
-		.page_size_cap = 0xfffff000,
-		.vendor_id = KERN_VENDOR_ID,
-		.vendor_part_id = KERN_PART_ID,
-		.max_qp = limits->qp_count_max,
-		.max_qp_wr = KERN_WQEBB_COUNT_MAX,
-		.device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F,
-		.max_sge = sge_max(),
-		.max_sge_rd = sge_max(),
-		.max_cq = limits->cq_count_max,
-		.max_cqe = (1u << KERN_CQE_COUNT_LOG2_MAX) - 1,
-		.max_mr = limits->mkey_count_max,
-		.max_pd = limits->pd_count_max,
-		.max_qp_rd_atom = limits->rd_atomic_max,
-		.max_res_rd_atom = limits->rd_atomic_max * limits->qp_count_max,
-		.max_qp_init_rd_atom = limits->rd_atomic_max,
-		.atomic_cap = UV_ATOMIC_HCA,
-		.max_ah = KERN_AH_COUNT_MAX,
-		.max_pkeys = KERN_PKEY_TABLE_COUNT,
-		.phys_port_cnt = 1,
+	    .fw_ver = firmware_version(kern->config.fw_version),
+	    .node_guid = be64_from(kern->config.node_guid).raw,
+	    .sys_image_guid = be64_from(kern->config.node_guid).raw,
+	    .max_mr_size = UINT64_MAX,
+	    .page_size_cap = 0xfffff000,
+	    .vendor_id = KERN_VENDOR_ID,
+	    .vendor_part_id = KERN_PART_ID,
+	    .max_qp = limits->qp_count_max,
+	    .max_qp_wr = KERN_WQEBB_COUNT_MAX,
+	    .device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F,
+	    .max_sge = sge_max(),
+	    .max_sge_rd = sge_max(),
+	    .max_cq = limits->cq_count_max,
+	    .max_cqe = (1u << KERN_CQE_COUNT_LOG2_MAX) - 1,
+	    .max_mr = limits->mkey_count_max,
+	    .max_pd = limits->pd_count_max,
+	    .max_qp_rd_atom = limits->rd_atomic_max,
+	    .max_res_rd_atom = limits->rd_atomic_max * limits->qp_count_max,
+	    .max_qp_init_rd_atom = limits->rd_atomic_max,
+	    .atomic_cap = UV_ATOMIC_HCA,
+	    .max_ah = KERN_AH_COUNT_MAX,
+	    .max_pkeys = KERN_PKEY_TABLE_COUNT,
+	    .phys_port_cnt = 1,
 	};
 }
 
@@ -92,7 +92,7 @@ int kern_write_query_device(struct kern_call *call)
 static int write_device_uhw(struct kern_call *call)
 {
 	struct mlx5_ib_query_device_resp resp = {
-		.response_length = offsetof(struct mlx5_ib_query_device_resp, tso_caps)};
+	    .response_length = offsetof(struct mlx5_ib_query_device_resp, tso_caps)};
 	size_t in = kern_call_len(call, UVERBS_ATTR_UHW_IN);
 	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
 	uint8_t none;
@@ -126,7 +126,8 @@ int kern_write_query_device_ex(struct kern_call *call)
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-/* ---- the port --------------------------------------------------------------------------------- */
+/* ---- the port ---------------------------------------------------------------------------------
+ */
 
 static struct ib_uverbs_query_port_resp port_facts(const struct kern *kern)
 {
@@ -134,21 +135,21 @@ static struct ib_uverbs_query_port_resp port_facts(const struct kern *kern)
 	bool ib = config->link_infiniband;
 
 	return (struct ib_uverbs_query_port_resp){
-		.state = UV_PORT_ACTIVE,
-		.phys_state = UV_PORT_PHYS_LINK_UP,
-		.max_mtu = UV_MTU_4096,
-		.active_mtu = (uint8_t)kern_mtu_code(config->mtu_bytes),
-		.gid_tbl_len = KERN_GID_TABLE_COUNT,
-		.port_cap_flags = ib ? 0 : UV_PORT_IP_BASED_GIDS_F,
-		.max_msg_sz = 1u << config->message_max_bytes_log2,
-		.pkey_tbl_len = KERN_PKEY_TABLE_COUNT,
-		.lid = ib ? config->lid : 0,
-		.sm_lid = ib ? config->lid : 0,
-		.max_vl_num = ib,
-		.active_width = 2,  /* 4X */
-		.active_speed = 32, /* EDR: 100 Gb/s over 4 lanes */
-		.link_layer = ib ? UV_LINK_LAYER_INFINIBAND : UV_LINK_LAYER_ETHERNET,
-		.flags = ib ? 0 : IB_UVERBS_QPF_GRH_REQUIRED,
+	    .state = UV_PORT_ACTIVE,
+	    .phys_state = UV_PORT_PHYS_LINK_UP,
+	    .max_mtu = UV_MTU_4096,
+	    .active_mtu = (uint8_t)kern_mtu_code(config->mtu_bytes),
+	    .gid_tbl_len = KERN_GID_TABLE_COUNT,
+	    .port_cap_flags = ib ? 0 : UV_PORT_IP_BASED_GIDS_F,
+	    .max_msg_sz = 1u << config->message_max_bytes_log2,
+	    .pkey_tbl_len = KERN_PKEY_TABLE_COUNT,
+	    .lid = ib ? config->lid : 0,
+	    .sm_lid = ib ? config->lid : 0,
+	    .max_vl_num = ib,
+	    .active_width = 2,  /* 4X */
+	    .active_speed = 32, /* EDR: 100 Gb/s over 4 lanes */
+	    .link_layer = ib ? UV_LINK_LAYER_INFINIBAND : UV_LINK_LAYER_ETHERNET,
+	    .flags = ib ? 0 : IB_UVERBS_QPF_GRH_REQUIRED,
 	};
 }
 
@@ -184,7 +185,8 @@ int kern_write_query_port(struct kern_call *call)
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-/* ---- GIDs ------------------------------------------------------------------------------------- */
+/* ---- GIDs -------------------------------------------------------------------------------------
+ */
 
 int kern_gid(const struct kern *kern, uint64_t index, const uint8_t **gid)
 {
@@ -199,10 +201,10 @@ int kern_gid(const struct kern *kern, uint64_t index, const uint8_t **gid)
 static struct ib_uverbs_gid_entry gid_entry(const struct kern *kern, uint32_t index)
 {
 	struct ib_uverbs_gid_entry entry = {
-		.gid_index = index,
-		.port_num = KERN_PORT,
-		.gid_type = kern->config.link_infiniband ? IB_UVERBS_GID_TYPE_IB
-							 : IB_UVERBS_GID_TYPE_ROCE_V2,
+	    .gid_index = index,
+	    .port_num = KERN_PORT,
+	    .gid_type =
+		kern->config.link_infiniband ? IB_UVERBS_GID_TYPE_IB : IB_UVERBS_GID_TYPE_ROCE_V2,
 	};
 
 	memcpy(entry.gid, kern->config.gids[index], sizeof(entry.gid));
@@ -232,8 +234,7 @@ int kern_query_gid_entry(struct kern_call *call)
 	if (error)
 		return error;
 	entry = gid_entry(call->kern, (uint32_t)index);
-	return kern_call_write(call, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry,
-			       sizeof(entry));
+	return kern_call_write(call, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
 }
 
 /* One entry of a table whose entries the application takes for entry_size bytes long. */
@@ -276,12 +277,13 @@ int kern_query_gid_table(struct kern_call *call)
 			       sizeof(count));
 }
 
-/* ---- firmware commands ------------------------------------------------------------------------ */
+/* ---- firmware commands ------------------------------------------------------------------------
+ */
 
 /*
- * QUERY_HCA_CAP is answered with no capability of any kind: libmlx5 asks at open and takes zeroes for
- * "none" [uverbs.md 3.1]. No other general command is known: -EINVAL, as for one that the driver does
- * not let through.
+ * QUERY_HCA_CAP is answered with no capability of any kind: libmlx5 asks at open and takes zeroes
+ * for "none" [uverbs.md 3.1]. No other general command is known: -EINVAL, as for one that the
+ * driver does not let through.
  */
 int kern_devx_other(struct kern_call *call)
 {

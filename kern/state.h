@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kern/state.h - what the files of kern/ share: the device, its contexts, their objects and channels,
- * and one ioctl in progress. Not for anybody else.
+ * kern/state.h - what the files of kern/ share: the device, its contexts, their objects and
+ * channels, and one ioctl in progress. Not for anybody else.
  *
- * Everything lies in fixed tables in the arena. A handle is an object's slot in the table; it is good
- * only in the context that owns the object. Objects of a context hang on a list, newest first: an
- * object only ever uses older ones, so that destroying in that order never meets a busy one.
+ * Everything lies in fixed tables in the arena. A handle is an object's slot in the table; it is
+ * good only in the context that owns the object. Objects of a context hang on a list, newest first:
+ * an object only ever uses older ones, so that destroying in that order never meets a busy one.
  */
 #ifndef KERN_STATE_H
 #define KERN_STATE_H
@@ -48,18 +48,19 @@ enum kern_object_type {
 
 struct kern_object {
 	enum kern_object_type type;
-	uint32_t users;	   /* objects that name this one: not 0 means busy */
-	uint32_t number;   /* PDN, CQN, QPN, key or register page, as the nic or the page table has it */
-	uint32_t newer;	   /* in the context's list, or KERN_NONE */
-	uint32_t older;	   /* likewise; of a free slot: the next free one */
+	uint32_t users; /* objects that name this one: not 0 means busy */
+	uint32_t
+	    number; /* PDN, CQN, QPN, key or register page, as the nic or the page table has it */
+	uint32_t newer; /* in the context's list, or KERN_NONE */
+	uint32_t older; /* likewise; of a free slot: the next free one */
 	struct kern_file *file;
-	uint64_t user_handle;	       /* what events carry */
-	struct kern_channel *comp;     /* of a completion queue, or NULL */
-	struct kern_channel *async;    /* of a queue pair or completion queue, or NULL */
-	uint32_t comp_events;	       /* sent and not withdrawn */
+	uint64_t user_handle;       /* what events carry */
+	struct kern_channel *comp;  /* of a completion queue, or NULL */
+	struct kern_channel *async; /* of a queue pair or completion queue, or NULL */
+	uint32_t comp_events;       /* sent and not withdrawn */
 	uint32_t async_events;
-	struct kern_object *uses[3];   /* PD, send CQ, receive CQ; NULL: none */
-	struct ib_uverbs_qp_cap cap;   /* of a queue pair, as asked for */
+	struct kern_object *uses[3]; /* PD, send CQ, receive CQ; NULL: none */
+	struct ib_uverbs_qp_cap cap; /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
 	bool sq_signal_all;
 };
@@ -83,7 +84,7 @@ struct kern_file {
 };
 
 struct kern_page {
-	uint32_t object; /* KERN_NONE: not in use */
+	uint32_t object;  /* KERN_NONE: not in use */
 	uint32_t live_at; /* its place in page_live */
 };
 
@@ -105,23 +106,25 @@ struct kern {
 	struct kern_file files[KERN_FILE_MAX];
 };
 
-/* ---- one ioctl -------------------------------------------------------------------------------- */
+/* ---- one ioctl --------------------------------------------------------------------------------
+ */
 
 enum kern_attr_type {
-	KERN_ATTR_IN,	     /* bytes: in data up to 8, behind it else */
+	KERN_ATTR_IN, /* bytes: in data up to 8, behind it else */
 	KERN_ATTR_OUT,
-	KERN_ATTR_OBJECT,    /* handle of an object of spec.object, in data */
-	KERN_ATTR_NEW,	     /* handle written back to data */
-	KERN_ATTR_CHANNEL,   /* descriptor in data; spec.object: 1 async, 0 completion */
+	KERN_ATTR_OBJECT,  /* handle of an object of spec.object, in data */
+	KERN_ATTR_NEW,     /* handle written back to data */
+	KERN_ATTR_CHANNEL, /* descriptor in data; spec.object: 1 async, 0 completion */
 	KERN_ATTR_NEW_CHANNEL,
 };
 
-#define KERN_MANDATORY_F 1u
-#define KERN_ZERO_TRAILING_F 2u /* longer is good if the rest is zero; output: the rest is zeroed */
+#define KERN_MANDATORY_F     1u
+#define KERN_ZERO_TRAILING_F 2u /* longer is good if the rest is zero; output: the rest is zeroed \
+				 */
 
 struct kern_attr_spec {
 	uint16_t id;
-	uint8_t type;	/* enum kern_attr_type */
+	uint8_t type; /* enum kern_attr_type */
 	uint8_t flags;
 	uint16_t len_min;
 	uint16_t len_max;
@@ -140,32 +143,54 @@ struct kern_method {
 };
 
 /* Specs, in the kernel's own words [linux uverbs_ioctl.h]. */
-#define KERN_IN(id_, type_)                                                                        \
-	{ .id = (id_), .type = KERN_ATTR_IN, .flags = KERN_MANDATORY_F, .len_min = sizeof(type_),  \
-	  .len_max = sizeof(type_) }
+#define KERN_IN(id_, type_)                                                   \
+	{                                                                     \
+		.id = (id_), .type = KERN_ATTR_IN, .flags = KERN_MANDATORY_F, \
+		.len_min = sizeof(type_), .len_max = sizeof(type_)            \
+	}
 #define KERN_CONST_IN(id_) KERN_IN(id_, uint64_t)
-#define KERN_FLAGS_IN(id_)                                                                         \
-	{ .id = (id_), .type = KERN_ATTR_IN, .len_min = 4, .len_max = 8 }
-#define KERN_OUT(id_, type_)                                                                       \
-	{ .id = (id_), .type = KERN_ATTR_OUT, .flags = KERN_MANDATORY_F, .len_min = sizeof(type_), \
-	  .len_max = sizeof(type_) }
-#define KERN_OUT_OPTIONAL(id_, type_)                                                              \
-	{ .id = (id_), .type = KERN_ATTR_OUT, .len_min = sizeof(type_), .len_max = sizeof(type_) }
-#define KERN_OUT_STRUCT(id_, type_)                                                                \
-	{ .id = (id_), .type = KERN_ATTR_OUT, .flags = KERN_MANDATORY_F | KERN_ZERO_TRAILING_F,    \
-	  .len_min = sizeof(type_), .len_max = sizeof(type_) }
-#define KERN_IN_BYTES(id_, min_, flags_)                                                           \
-	{ .id = (id_), .type = KERN_ATTR_IN, .flags = (flags_), .len_min = (min_),                 \
-	  .len_max = UINT16_MAX }
-#define KERN_OUT_BYTES(id_, min_, flags_)                                                          \
-	{ .id = (id_), .type = KERN_ATTR_OUT, .flags = (flags_), .len_min = (min_),                \
-	  .len_max = UINT16_MAX }
-#define KERN_OBJECT(id_, object_, flags_)                                                          \
-	{ .id = (id_), .type = KERN_ATTR_OBJECT, .flags = (flags_), .object = (object_) }
-#define KERN_NEW(id_)                                                                              \
-	{ .id = (id_), .type = KERN_ATTR_NEW, .flags = KERN_MANDATORY_F }
-#define KERN_CHANNEL(id_, async_)                                                                  \
-	{ .id = (id_), .type = KERN_ATTR_CHANNEL, .object = (async_) }
+#define KERN_FLAGS_IN(id_)                                                    \
+	{                                                                     \
+		.id = (id_), .type = KERN_ATTR_IN, .len_min = 4, .len_max = 8 \
+	}
+#define KERN_OUT(id_, type_)                                                   \
+	{                                                                      \
+		.id = (id_), .type = KERN_ATTR_OUT, .flags = KERN_MANDATORY_F, \
+		.len_min = sizeof(type_), .len_max = sizeof(type_)             \
+	}
+#define KERN_OUT_OPTIONAL(id_, type_)                                         \
+	{                                                                     \
+		.id = (id_), .type = KERN_ATTR_OUT, .len_min = sizeof(type_), \
+		.len_max = sizeof(type_)                                      \
+	}
+#define KERN_OUT_STRUCT(id_, type_)                                                         \
+	{                                                                                   \
+		.id = (id_), .type = KERN_ATTR_OUT,                                         \
+		.flags = KERN_MANDATORY_F | KERN_ZERO_TRAILING_F, .len_min = sizeof(type_), \
+		.len_max = sizeof(type_)                                                    \
+	}
+#define KERN_IN_BYTES(id_, min_, flags_)                                                 \
+	{                                                                                \
+		.id = (id_), .type = KERN_ATTR_IN, .flags = (flags_), .len_min = (min_), \
+		.len_max = UINT16_MAX                                                    \
+	}
+#define KERN_OUT_BYTES(id_, min_, flags_)                                                 \
+	{                                                                                 \
+		.id = (id_), .type = KERN_ATTR_OUT, .flags = (flags_), .len_min = (min_), \
+		.len_max = UINT16_MAX                                                     \
+	}
+#define KERN_OBJECT(id_, object_, flags_)                                                     \
+	{                                                                                     \
+		.id = (id_), .type = KERN_ATTR_OBJECT, .flags = (flags_), .object = (object_) \
+	}
+#define KERN_NEW(id_)                                                         \
+	{                                                                     \
+		.id = (id_), .type = KERN_ATTR_NEW, .flags = KERN_MANDATORY_F \
+	}
+#define KERN_CHANNEL(id_, async_)                                          \
+	{                                                                  \
+		.id = (id_), .type = KERN_ATTR_CHANNEL, .object = (async_) \
+	}
 
 enum { KERN_ATTR_MAX = 20 };
 
@@ -186,7 +211,7 @@ struct kern_call {
 	uint64_t attrs_va;
 	const struct kern_method *method;
 	struct kern_attr attrs[KERN_ATTR_MAX]; /* by place in method->attrs, then UHW_IN, UHW_OUT */
-	struct kern_object *new_object;	       /* made by this call: destroyed if it fails in the end */
+	struct kern_object *new_object; /* made by this call: destroyed if it fails in the end */
 	struct kern_channel *new_channel;
 	int new_fd;
 };
@@ -203,7 +228,8 @@ struct kern_write_cmd {
 struct kern_attr *kern_call_attr(struct kern_call *call, uint16_t id);
 struct kern_object *kern_call_object(struct kern_call *call, uint16_t id);
 struct kern_channel *kern_call_channel(struct kern_call *call, uint16_t id);
-/* kern_call_read - the first size bytes of an input attribute, zeroes after its end. -ENOENT, -EFAULT. */
+/* kern_call_read - the first size bytes of an input attribute, zeroes after its end. -ENOENT,
+ * -EFAULT. */
 int kern_call_read(struct kern_call *call, uint16_t id, void *dst, size_t size);
 /* kern_call_read_exact - likewise, and -EOPNOTSUPP if what is beyond size is not zero. */
 int kern_call_read_exact(struct kern_call *call, uint16_t id, void *dst, size_t size);
@@ -220,7 +246,8 @@ size_t kern_call_len(struct kern_call *call, uint16_t id);
 int kern_user_zero(struct kern *kern, uint64_t va, size_t len);
 bool kern_user_is_zero(struct kern *kern, uint64_t va, size_t len, int *error);
 
-/* ---- objects [object.c] ----------------------------------------------------------------------- */
+/* ---- objects [object.c] -----------------------------------------------------------------------
+ */
 
 /* kern_object_create - a new object of the context, or NULL if the table is full. */
 struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_type type);
@@ -239,18 +266,21 @@ struct kern_destroyed {
 /* kern_object_destroy - 0, or -EBUSY. destroyed may be NULL. */
 int kern_object_destroy(struct kern_object *object, struct kern_destroyed *destroyed);
 
-/* ---- channels [channel.c] --------------------------------------------------------------------- */
+/* ---- channels [channel.c] ---------------------------------------------------------------------
+ */
 
 int kern_channel_create(struct kern_call *call, bool async);
 void kern_channel_get(struct kern_channel *channel);
 void kern_channel_put(struct kern_channel *channel);
 void kern_channel_destroy(struct kern_channel *channel);
-int kern_channel_find(struct kern_file *file, int64_t fd, bool async, struct kern_channel **channel);
+int kern_channel_find(struct kern_file *file, int64_t fd, bool async,
+		      struct kern_channel **channel);
 void kern_event_async(struct kern_object *object, uint32_t event);
 int kern_async_event_alloc(struct kern_call *call);
 int kern_write_create_comp_channel(struct kern_call *call);
 
-/* ---- handlers --------------------------------------------------------------------------------- */
+/* ---- handlers ---------------------------------------------------------------------------------
+ */
 
 int kern_invoke_write(struct kern_call *call);
 int kern_get_context(struct kern_call *call);
@@ -277,7 +307,8 @@ void kern_uar_free(struct kern *kern, uint32_t page);
 bool kern_page_is_of(const struct kern_file *file, uint64_t page);
 int kern_simple_destroy(struct kern_call *call);
 
-/* ---- facts about the port [query.c] ------------------------------------------------------------ */
+/* ---- facts about the port [query.c] ------------------------------------------------------------
+ */
 
 /* 0, -EINVAL (beyond the table) or -ENODATA (empty). */
 int kern_gid(const struct kern *kern, uint64_t index, const uint8_t **gid);

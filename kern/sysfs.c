@@ -3,7 +3,8 @@
  * sysfs.c - the files below /sys that describe the device, as text.
  *
  * One row a file. In a path '%' stands for the device's name, '!' for its uverbs name, '@' for its
- * network interface and '#' for an index. Contents: [linux infiniband core/sysfs.c], [uverbs.md 1.1].
+ * network interface and '#' for an index. Contents: [linux infiniband core/sysfs.c],
+ * [uverbs.md 1.1].
  */
 #include "kern/state.h"
 
@@ -96,7 +97,7 @@ static int print_cap_mask(const struct kern *kern, const struct entry *entry, ui
 	(void)index;
 	base_text_str(text, "0x");
 	base_text_hex_digits(
-		text, kern->config.link_infiniband ? 0 : (uint32_t)UV_PORT_IP_BASED_GIDS_F, 8);
+	    text, kern->config.link_infiniband ? 0 : (uint32_t)UV_PORT_IP_BASED_GIDS_F, 8);
 	return 0;
 }
 
@@ -138,49 +139,57 @@ static int print_gid_netdev(const struct kern *kern, const struct entry *entry, 
 }
 
 #define MODALIAS "pci:v000015B3d0000101Bsv000015B3sd00000007bc02sc00i00"
-#define FIXED(path_, text_) {.path = (path_), .print = print_fixed, .fixed = (text_)}
-#define DYNAMIC(path_, print_) {.path = (path_), .print = (print_)}
-#define TABLE(path_, print_, count_) {.path = (path_), .print = (print_), .index_count = (count_)}
+#define FIXED(path_, text_)                                             \
+	{                                                               \
+		.path = (path_), .print = print_fixed, .fixed = (text_) \
+	}
+#define DYNAMIC(path_, print_)                     \
+	{                                          \
+		.path = (path_), .print = (print_) \
+	}
+#define TABLE(path_, print_, count_)                                        \
+	{                                                                   \
+		.path = (path_), .print = (print_), .index_count = (count_) \
+	}
 
 static const struct entry entries[] = {
-	FIXED("class/infiniband_verbs/abi_version", "6"),
-	DYNAMIC("class/infiniband_verbs/!/ibdev", print_ibdev),
-	FIXED("class/infiniband_verbs/!/dev", "231:192"),
-	FIXED("class/infiniband_verbs/!/abi_version", "1"),
-	FIXED("class/infiniband/%/node_type", "1: CA"),
-	DYNAMIC("class/infiniband/%/node_guid", print_guid),
-	DYNAMIC("class/infiniband/%/sys_image_guid", print_guid),
-	DYNAMIC("class/infiniband/%/node_desc", print_ibdev),
-	DYNAMIC("class/infiniband/%/fw_ver", print_firmware),
-	FIXED("class/infiniband/%/hw_rev", "0"),
-	FIXED("class/infiniband/%/hca_type", "MT4123"),
-	FIXED("class/infiniband/%/board_id", "RIG5_SOFT"),
-	FIXED("class/infiniband/%/device/modalias", MODALIAS),
-	FIXED("class/infiniband/%/device/vendor", "0x15b3"),
-	FIXED("class/infiniband/%/device/device", "0x101b"),
-	FIXED("class/infiniband/%/device/numa_node", "-1"),
-	FIXED("class/infiniband/%/device/uevent", "DRIVER=rig5-soft\nMODALIAS=" MODALIAS),
-	FIXED("class/infiniband/%/device/net/@/type", "772"), /* ARPHRD_LOOPBACK */
-	FIXED("class/infiniband/%/ports/1/state", "4: ACTIVE"),
-	FIXED("class/infiniband/%/ports/1/phys_state", "5: LinkUp"),
-	FIXED("class/infiniband/%/ports/1/rate", "100 Gb/sec (4X EDR)"),
-	DYNAMIC("class/infiniband/%/ports/1/link_layer", print_link_layer),
-	DYNAMIC("class/infiniband/%/ports/1/lid", print_lid),
-	FIXED("class/infiniband/%/ports/1/lid_mask_count", "0"),
-	DYNAMIC("class/infiniband/%/ports/1/sm_lid", print_lid),
-	FIXED("class/infiniband/%/ports/1/sm_sl", "0"),
-	DYNAMIC("class/infiniband/%/ports/1/cap_mask", print_cap_mask),
-	FIXED("class/infiniband/%/ports/1/pkeys/0", "0xffff"),
-	TABLE("class/infiniband/%/ports/1/gids/#", print_gid_entry, KERN_GID_TABLE_COUNT),
-	TABLE("class/infiniband/%/ports/1/gid_attrs/types/#", print_gid_type,
-	      KERN_GID_TABLE_COUNT),
-	TABLE("class/infiniband/%/ports/1/gid_attrs/ndevs/#", print_gid_netdev,
-	      KERN_GID_TABLE_COUNT),
+    FIXED("class/infiniband_verbs/abi_version", "6"),
+    DYNAMIC("class/infiniband_verbs/!/ibdev", print_ibdev),
+    FIXED("class/infiniband_verbs/!/dev", "231:192"),
+    FIXED("class/infiniband_verbs/!/abi_version", "1"),
+    FIXED("class/infiniband/%/node_type", "1: CA"),
+    DYNAMIC("class/infiniband/%/node_guid", print_guid),
+    DYNAMIC("class/infiniband/%/sys_image_guid", print_guid),
+    DYNAMIC("class/infiniband/%/node_desc", print_ibdev),
+    DYNAMIC("class/infiniband/%/fw_ver", print_firmware),
+    FIXED("class/infiniband/%/hw_rev", "0"),
+    FIXED("class/infiniband/%/hca_type", "MT4123"),
+    FIXED("class/infiniband/%/board_id", "RIG5_SOFT"),
+    FIXED("class/infiniband/%/device/modalias", MODALIAS),
+    FIXED("class/infiniband/%/device/vendor", "0x15b3"),
+    FIXED("class/infiniband/%/device/device", "0x101b"),
+    FIXED("class/infiniband/%/device/numa_node", "-1"),
+    FIXED("class/infiniband/%/device/uevent", "DRIVER=rig5-soft\nMODALIAS=" MODALIAS),
+    FIXED("class/infiniband/%/device/net/@/type", "772"), /* ARPHRD_LOOPBACK */
+    FIXED("class/infiniband/%/ports/1/state", "4: ACTIVE"),
+    FIXED("class/infiniband/%/ports/1/phys_state", "5: LinkUp"),
+    FIXED("class/infiniband/%/ports/1/rate", "100 Gb/sec (4X EDR)"),
+    DYNAMIC("class/infiniband/%/ports/1/link_layer", print_link_layer),
+    DYNAMIC("class/infiniband/%/ports/1/lid", print_lid),
+    FIXED("class/infiniband/%/ports/1/lid_mask_count", "0"),
+    DYNAMIC("class/infiniband/%/ports/1/sm_lid", print_lid),
+    FIXED("class/infiniband/%/ports/1/sm_sl", "0"),
+    DYNAMIC("class/infiniband/%/ports/1/cap_mask", print_cap_mask),
+    FIXED("class/infiniband/%/ports/1/pkeys/0", "0xffff"),
+    TABLE("class/infiniband/%/ports/1/gids/#", print_gid_entry, KERN_GID_TABLE_COUNT),
+    TABLE("class/infiniband/%/ports/1/gid_attrs/types/#", print_gid_type, KERN_GID_TABLE_COUNT),
+    TABLE("class/infiniband/%/ports/1/gid_attrs/ndevs/#", print_gid_netdev, KERN_GID_TABLE_COUNT),
 };
 
 enum { PATH_BYTES_MAX = 256 };
 
-/* The path of entry (with index for '#') as it is under /sys; false: this device has no such file. */
+/* The path of entry (with index for '#') as it is under /sys; false: this device has no such file.
+ */
 static bool expand(const struct kern *kern, const struct entry *entry, uint32_t index,
 		   char path[static PATH_BYTES_MAX])
 {
@@ -209,28 +218,32 @@ static uint32_t count_of(const struct entry *entry)
 	return entry->index_count ? entry->index_count : 1;
 }
 
-/* What of path is behind the directory dir: "b/c" of "a/b/c" behind "a", NULL if it is not in there. */
-static const char *below(const char *path, const char *dir)
+/* Whether text is nothing but slashes. */
+static bool only_slashes(const char *text)
 {
-	size_t len = 0;
-
-	while (*dir == '/')
-		dir++;
-	while (dir[len])
-		len++;
-	while (len != 0 && dir[len - 1] == '/')
-		len--;
-	for (size_t i = 0; i < len; i++)
-		if (path[i] != dir[i]) /* also where path ends */
-			return NULL;
-	path += len;
-	if (len == 0 || (*path != '/' && *path != '\0'))
-		return NULL;
-	return *path == '/' ? path + 1 : path;
+	while (*text == '/')
+		text++;
+	return *text == '\0';
 }
 
-static int print_entry(const struct kern *kern, const struct entry *entry, uint32_t index, char *buf,
-		       size_t size)
+/* What of path is behind the directory dir: "b/c" of "a/b/c" behind "a", NULL if it is not in
+ * there. */
+static const char *below(const char *path, const char *dir)
+{
+	while (*dir == '/')
+		dir++;
+	if (*dir == '\0')
+		return NULL;
+	for (; !only_slashes(dir); dir++, path++)
+		if (*path != *dir) /* also where path ends */
+			return NULL;
+	if (*path == '/')
+		return path + 1;
+	return *path == '\0' ? path : NULL;
+}
+
+static int print_entry(const struct kern *kern, const struct entry *entry, uint32_t index,
+		       char *buf, size_t size)
 {
 	char full[PATH_BYTES_MAX];
 	struct base_text text;
@@ -284,9 +297,10 @@ static bool next_component(const char *path, char name[static PATH_BYTES_MAX])
 	return false;
 }
 
-/* Rows of one directory stand together in the table, so that an entry of it is new if it differs from
- * the one before. */
-int kern_sysfs_list(const struct kern *kern, const char *path, uint32_t index, char *name, size_t size)
+/* Rows of one directory stand together in the table, so that an entry of it is new if it differs
+ * from the one before. */
+int kern_sysfs_list(const struct kern *kern, const char *path, uint32_t index, char *name,
+		    size_t size)
 {
 	char full[PATH_BYTES_MAX], entry_name[PATH_BYTES_MAX] = "";
 	struct base_text text;

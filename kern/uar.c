@@ -2,8 +2,9 @@
 /*
  * uar.c - register pages: who has which, where to map them, and reading what was written there.
  *
- * A page is a hint, not a queue: a register holds the last word written, and the words lie in memory
- * that the application can write as it likes. The nic checks every word against doorbell records.
+ * A page is a hint, not a queue: a register holds the last word written, and the words lie in
+ * memory that the application can write as it likes. The nic checks every word against doorbell
+ * records.
  */
 #include "kern/state.h"
 
@@ -95,14 +96,14 @@ int kern_uar_alloc(struct kern_call *call)
 	page_take(call->kern, page, uar);
 	call->new_object = uar;
 	offset = page_offset(page);
-	error = kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
-				sizeof(offset));
+	error =
+	    kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
 	if (!error)
 		error = kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len,
 					sizeof(len));
 	if (!error)
-		error = kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page,
-					sizeof(page));
+		error =
+		    kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
 	return error;
 }
 
@@ -121,10 +122,11 @@ int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes,
 	return 0;
 }
 
-/* ---- registers -------------------------------------------------------------------------------- */
+/* ---- registers --------------------------------------------------------------------------------
+ */
 
-/* The word at an offset of the page, which is zero afterwards. A plain load first: an exchange would
- * take the cache line away from the application each time. */
+/* The word at an offset of the page, which is zero afterwards. A plain load first: an exchange
+ * would take the cache line away from the application each time. */
 static uint64_t take_word(uint64_t *words, unsigned int offset_bytes)
 {
 	uint64_t *word = words + offset_bytes / 8;
@@ -136,9 +138,8 @@ static uint64_t take_word(uint64_t *words, unsigned int offset_bytes)
 
 static void notice_page(struct kern *kern, uint32_t page, uint64_t now_ns)
 {
-	static const uint16_t doorbells[] = {
-		DB_UAR_BF0, DB_UAR_BF0 + DB_UAR_BF_HALF_BYTES, DB_UAR_BF1,
-		DB_UAR_BF1 + DB_UAR_BF_HALF_BYTES};
+	static const uint16_t doorbells[] = {DB_UAR_BF0, DB_UAR_BF0 + DB_UAR_BF_HALF_BYTES,
+					     DB_UAR_BF1, DB_UAR_BF1 + DB_UAR_BF_HALF_BYTES};
 	uint64_t *words = page_words(kern, page);
 	uint64_t word = take_word(words, DB_UAR_CQ);
 

@@ -19,8 +19,8 @@ enum {
 };
 
 static const struct kern_attr_spec uhw_specs[] = {
-	{.id = UVERBS_ATTR_UHW_IN, .type = KERN_ATTR_IN, .len_max = UINT16_MAX},
-	{.id = UVERBS_ATTR_UHW_OUT, .type = KERN_ATTR_OUT, .len_max = UINT16_MAX},
+    {.id = UVERBS_ATTR_UHW_IN, .type = KERN_ATTR_IN, .len_max = UINT16_MAX},
+    {.id = UVERBS_ATTR_UHW_OUT, .type = KERN_ATTR_OUT, .len_max = UINT16_MAX},
 };
 
 /* The spec at a place of call->attrs; NULL past the last. */
@@ -190,7 +190,7 @@ static int mark_valid(struct kern_call *call, const struct kern_attr *attr)
 	uint64_t va = attr_va(call, attr) + offsetof(struct ib_uverbs_attr, flags);
 
 	return call->kern->env.user_write(call->kern->env.ctx, va, &flags, sizeof(flags)) ? 0
-											   : -EFAULT;
+											  : -EFAULT;
 }
 
 int kern_call_write(struct kern_call *call, uint16_t id, const void *src, size_t size)
@@ -206,8 +206,8 @@ int kern_call_write(struct kern_call *call, uint16_t id, const void *src, size_t
 	len = attr->len < size ? attr->len : size;
 	if (len != 0 && !kern->env.user_write(kern->env.ctx, attr->data, src, len))
 		return -EFAULT;
-	if (spec->flags & KERN_ZERO_TRAILING_F && kern_user_zero(kern, attr->data + len,
-								 attr->len - len))
+	if (spec->flags & KERN_ZERO_TRAILING_F &&
+	    kern_user_zero(kern, attr->data + len, attr->len - len))
 		return -EFAULT;
 	return mark_valid(call, attr);
 }
@@ -222,7 +222,8 @@ int kern_call_write_whole(struct kern_call *call, uint16_t id, const void *src, 
 	return error;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------
+ */
 
 static int check_bytes(struct kern_call *call, const struct kern_attr_spec *spec,
 		       const struct ib_uverbs_attr *user, struct kern_attr *attr)
@@ -308,7 +309,8 @@ static int take_attrs(struct kern_call *call, unsigned int count)
 	return 0;
 }
 
-/* ---- the call --------------------------------------------------------------------------------- */
+/* ---- the call ---------------------------------------------------------------------------------
+ */
 
 /* Writes the handle or descriptor of what the call made where the application looks for it. */
 static int return_new(struct kern_call *call)

@@ -2,33 +2,33 @@
 /*
  * write.c - the commands of the older write() interface, as INVOKE_WRITE carries them.
  *
- * Libraries that speak ioctl send these without the eight-byte header, but with the response address
- * first, and expect the response in CORE_OUT. A command that does not exist here gets -EOPNOTSUPP,
- * one whose buffers are too short -ENOSPC: libibverbs tells by that answer that the method is there
- * [uverbs.md 3].
+ * Libraries that speak ioctl send these without the eight-byte header, but with the response
+ * address first, and expect the response in CORE_OUT. A command that does not exist here gets
+ * -EOPNOTSUPP, one whose buffers are too short -ENOSPC: libibverbs tells by that answer that the
+ * method is there [uverbs.md 3].
  */
 #include "kern/state.h"
 
 static const struct kern_write_cmd commands[] = {
-	{IB_USER_VERBS_CMD_QUERY_DEVICE, sizeof(struct ib_uverbs_query_device),
-	 sizeof(struct ib_uverbs_query_device_resp), kern_write_query_device},
-	{IB_USER_VERBS_CMD_QUERY_PORT, sizeof(struct ib_uverbs_query_port),
-	 sizeof(struct ib_uverbs_query_port_resp), kern_write_query_port},
-	{IB_USER_VERBS_CMD_ALLOC_PD, sizeof(struct ib_uverbs_alloc_pd),
-	 sizeof(struct ib_uverbs_alloc_pd_resp), kern_write_alloc_pd},
-	{IB_USER_VERBS_CMD_CREATE_AH, sizeof(struct ib_uverbs_create_ah),
-	 sizeof(struct ib_uverbs_create_ah_resp), kern_write_create_ah},
-	{IB_USER_VERBS_CMD_REG_MR, sizeof(struct ib_uverbs_reg_mr),
-	 sizeof(struct ib_uverbs_reg_mr_resp), kern_write_reg_mr},
-	{IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, sizeof(struct ib_uverbs_create_comp_channel),
-	 sizeof(struct ib_uverbs_create_comp_channel_resp), kern_write_create_comp_channel},
-	{IB_USER_VERBS_CMD_QUERY_QP, sizeof(struct ib_uverbs_query_qp),
-	 sizeof(struct ib_uverbs_query_qp_resp), kern_write_query_qp},
-	{IB_USER_VERBS_CMD_MODIFY_QP, sizeof(struct ib_uverbs_modify_qp), 0, kern_write_modify_qp},
-	{UV_WRITE_EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE), sizeof(struct ib_uverbs_ex_query_device),
-	 offsetof(struct ib_uverbs_ex_query_device_resp, odp_caps), kern_write_query_device_ex},
-	{UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), sizeof(struct ib_uverbs_modify_qp),
-	 sizeof(struct ib_uverbs_ex_modify_qp_resp), kern_write_modify_qp_ex},
+    {IB_USER_VERBS_CMD_QUERY_DEVICE, sizeof(struct ib_uverbs_query_device),
+     sizeof(struct ib_uverbs_query_device_resp), kern_write_query_device},
+    {IB_USER_VERBS_CMD_QUERY_PORT, sizeof(struct ib_uverbs_query_port),
+     sizeof(struct ib_uverbs_query_port_resp), kern_write_query_port},
+    {IB_USER_VERBS_CMD_ALLOC_PD, sizeof(struct ib_uverbs_alloc_pd),
+     sizeof(struct ib_uverbs_alloc_pd_resp), kern_write_alloc_pd},
+    {IB_USER_VERBS_CMD_CREATE_AH, sizeof(struct ib_uverbs_create_ah),
+     sizeof(struct ib_uverbs_create_ah_resp), kern_write_create_ah},
+    {IB_USER_VERBS_CMD_REG_MR, sizeof(struct ib_uverbs_reg_mr),
+     sizeof(struct ib_uverbs_reg_mr_resp), kern_write_reg_mr},
+    {IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, sizeof(struct ib_uverbs_create_comp_channel),
+     sizeof(struct ib_uverbs_create_comp_channel_resp), kern_write_create_comp_channel},
+    {IB_USER_VERBS_CMD_QUERY_QP, sizeof(struct ib_uverbs_query_qp),
+     sizeof(struct ib_uverbs_query_qp_resp), kern_write_query_qp},
+    {IB_USER_VERBS_CMD_MODIFY_QP, sizeof(struct ib_uverbs_modify_qp), 0, kern_write_modify_qp},
+    {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE), sizeof(struct ib_uverbs_ex_query_device),
+     offsetof(struct ib_uverbs_ex_query_device_resp, odp_caps), kern_write_query_device_ex},
+    {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), sizeof(struct ib_uverbs_modify_qp),
+     sizeof(struct ib_uverbs_ex_modify_qp_resp), kern_write_modify_qp_ex},
 };
 
 int kern_invoke_write(struct kern_call *call)

@@ -2,9 +2,9 @@
 /*
  * channel.c - event channels over SOCK_SEQPACKET socket pairs, one record a packet.
  *
- * Three descriptors: the application's end, our duplicate of it (to take unread records back), and the
- * end that we send from, which the port's threads know by another number. A record that finds the
- * socket full waits in memory, so none is lost.
+ * Three descriptors: the application's end, our duplicate of it (to take unread records back), and
+ * the end that we send from, which the port's threads know by another number. A record that finds
+ * the socket full waits in memory, so none is lost.
  */
 #include "soft/channel.h"
 
@@ -31,7 +31,7 @@ struct record {
 
 struct soft_channel {
 	struct kern_channel *kern;
-	int taker;	/* our duplicate of the application's end */
+	int taker; /* our duplicate of the application's end */
 	int sender;
 	int own_sender; /* in the table of the port's threads; -1: not taken over yet */
 	uint32_t serial;
@@ -42,7 +42,8 @@ struct soft_channel {
 	size_t waiting_room;
 };
 
-/* ---- handing over ------------------------------------------------------------------------------ */
+/* ---- handing over ------------------------------------------------------------------------------
+ */
 
 /* What travels with a sender. */
 struct label {
@@ -252,7 +253,8 @@ struct kern_channel *soft_channel_of(struct soft_channels *channels, int fd)
 	return NULL;
 }
 
-/* ---- records that wait ------------------------------------------------------------------------ */
+/* ---- records that wait ------------------------------------------------------------------------
+ */
 
 static void append(struct soft_channel *channel, const void *bytes, size_t len)
 {
@@ -263,7 +265,8 @@ static void append(struct soft_channel *channel, const void *bytes, size_t len)
 		struct record *grown = realloc(channel->waiting, room * sizeof(*grown));
 
 		if (!grown)
-			return; /* Out of memory: this one is lost; the application can still poll. */
+			return; /* Out of memory: this one is lost; the application can still poll.
+				 */
 		channel->waiting = grown;
 		channel->waiting_room = room;
 	}
@@ -329,7 +332,8 @@ void soft_channel_send(struct soft_channels *channels, struct kern_channel *kern
 	channels->waiting++;
 }
 
-/* ---- taking back ------------------------------------------------------------------------------ */
+/* ---- taking back ------------------------------------------------------------------------------
+ */
 
 static bool names(const struct record *record, uint64_t handle)
 {
@@ -387,7 +391,8 @@ bool soft_channel_release(struct soft_channels *channels, int fd)
 	if (!kern)
 		return false;
 	slot = kern_channel_slot(kern);
-	kern_channel_release(kern); /* takes unread records back: our descriptors are still needed */
+	kern_channel_release(
+	    kern); /* takes unread records back: our descriptors are still needed */
 	drop(channels, slot);
 	return true;
 }

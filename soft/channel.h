@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft/channel.h - event channels as real descriptors: one end of a socket pair is the application's.
+ * soft/channel.h - event channels as real descriptors: one end of a socket pair is the
+ * application's.
  *
  * poll, epoll, read and O_NONBLOCK then work as on the kernel's event files [uverbs.md 4]. All
  * functions but init and free are called under the port's lock.
  *
- * The port's own threads have another table of descriptors than the application: in them a channel's
- * sender has another number. Each new sender is handed over through a socket pair, one end of which
- * those threads kept (struct host_port_config keep_fd).
+ * The port's own threads have another table of descriptors than the application: in them a
+ * channel's sender has another number. Each new sender is handed over through a socket pair, one
+ * end of which those threads kept (struct host_port_config keep_fd).
  */
 #ifndef SOFT_CHANNEL_H
 #define SOFT_CHANNEL_H
@@ -22,13 +23,13 @@ struct soft_channel;
 
 struct soft_channels {
 	struct soft_channel *slots[KERN_CHANNEL_MAX]; /* NULL: none */
-	uint32_t limit;	      /* no slot from here on was ever used */
-	uint32_t waiting;     /* records that found a socket full, over all channels; may be too high */
-	int hand_over;	      /* the application's end */
-	int take_over;	      /* the end that the port's threads keep */
-	bool handed;	      /* senders are handed over: those threads have their own table */
-	uint32_t serial;      /* of the newest channel */
-	int *dead;	      /* in that table, to be closed there */
+	uint32_t limit;                               /* no slot from here on was ever used */
+	uint32_t waiting; /* records that found a socket full, over all channels; may be too high */
+	int hand_over;    /* the application's end */
+	int take_over;    /* the end that the port's threads keep */
+	bool handed;      /* senders are handed over: those threads have their own table */
+	uint32_t serial;  /* of the newest channel */
+	int *dead;        /* in that table, to be closed there */
 	size_t dead_count;
 	size_t dead_room;
 };
@@ -52,8 +53,8 @@ void soft_channel_close(struct soft_channels *channels, struct kern_channel *ker
  * given up and true returned. fd itself stays open. */
 bool soft_channel_release(struct soft_channels *channels, int fd);
 
-/* soft_channels_tend - sends what waits, as far as there is room again, and closes what is dead. Cost:
- * two loads if there is neither. */
+/* soft_channels_tend - sends what waits, as far as there is room again, and closes what is dead.
+ * Cost: two loads if there is neither. */
 void soft_channels_tend(struct soft_channels *channels);
 
 #endif

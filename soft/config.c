@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * config.c - parses RIG5_SOFT. Anything not understood is an error: a NIC that quietly ignores what it
- * was told would be believed.
+ * config.c - parses RIG5_SOFT. Anything not understood is an error: a NIC that quietly ignores what
+ * it was told would be believed.
  */
 #include "soft/config.h"
 
@@ -71,18 +71,21 @@ static int set_address(const struct parser *parser, struct soft_nic *nic, struct
 	struct in_addr address;
 
 	if (value.len >= sizeof(nic->address))
-		return refuse(parser, "RIG5_SOFT: addr=%.*s is not an IPv4 address; write, say, "
-				      "addr=127.0.0.5",
+		return refuse(parser,
+			      "RIG5_SOFT: addr=%.*s is not an IPv4 address; write, say, "
+			      "addr=127.0.0.5",
 			      (int)value.len, value.at);
 	memcpy(nic->address, value.at, value.len);
 	nic->address[value.len] = '\0';
 	if (inet_pton(AF_INET, nic->address, &address) != 1)
-		return refuse(parser, "RIG5_SOFT: addr=%s is not an IPv4 address; write, say, "
-				      "addr=127.0.0.5",
+		return refuse(parser,
+			      "RIG5_SOFT: addr=%s is not an IPv4 address; write, say, "
+			      "addr=127.0.0.5",
 			      nic->address);
 	if (ntohl(address.s_addr) >> 24 != 127)
-		return refuse(parser, "RIG5_SOFT: addr=%s is not a loopback address; software NICs "
-				      "do not reach other hosts yet, so take one of 127.0.0.0/8",
+		return refuse(parser,
+			      "RIG5_SOFT: addr=%s is not a loopback address; software NICs "
+			      "do not reach other hosts yet, so take one of 127.0.0.0/8",
 			      nic->address);
 	/* Equal addresses shall be equal texts. */
 	inet_ntop(AF_INET, &address, nic->address, sizeof(nic->address));
@@ -95,7 +98,8 @@ static int set_key(const struct parser *parser, struct soft_nic *nic, struct spa
 	struct span key = cut(&value, '=');
 
 	if (key.len == pair.len)
-		return refuse(parser, "RIG5_SOFT: \"%.*s\" is not key=value; the keys are addr and ll",
+		return refuse(parser,
+			      "RIG5_SOFT: \"%.*s\" is not key=value; the keys are addr and ll",
 			      (int)pair.len, pair.at);
 	if (is(key, "addr"))
 		return set_address(parser, nic, value);
@@ -105,11 +109,12 @@ static int set_key(const struct parser *parser, struct soft_nic *nic, struct spa
 		return refuse(parser, "RIG5_SOFT: ll=ib is not there yet; this version's software "
 				      "NIC speaks RoCE v2 only (ll=eth)");
 	if (is(key, "ll"))
-		return refuse(parser, "RIG5_SOFT: ll=%.*s is unknown; write ll=eth",
-			      (int)value.len, value.at);
+		return refuse(parser, "RIG5_SOFT: ll=%.*s is unknown; write ll=eth", (int)value.len,
+			      value.at);
 	if (is(key, "rate") || is(key, "cc"))
-		return refuse(parser, "RIG5_SOFT: %.*s= is not there yet; this version's software "
-				      "NIC does not pace, so leave it out",
+		return refuse(parser,
+			      "RIG5_SOFT: %.*s= is not there yet; this version's software "
+			      "NIC does not pace, so leave it out",
 			      (int)key.len, key.at);
 	return refuse(parser, "RIG5_SOFT: key \"%.*s\" is unknown; the keys are addr and ll",
 		      (int)key.len, key.at);
@@ -123,14 +128,16 @@ static int check_distinct(const struct parser *parser)
 
 	for (const struct soft_nic *nic = config->nics; nic != last; nic++) {
 		if (strcmp(nic->name, last->name) == 0)
-			return refuse(parser, "RIG5_SOFT: there are two NICs called %s", last->name);
+			return refuse(parser, "RIG5_SOFT: there are two NICs called %s",
+				      last->name);
 		if (strcmp(nic->address, last->address) != 0)
 			continue;
 		if (last->address[0])
 			return refuse(parser, "RIG5_SOFT: %s and %s have the same address, %s",
 				      nic->name, last->name, last->address);
-		return refuse(parser, "RIG5_SOFT: both %s and %s have no addr=; only one NIC may "
-				      "choose its address itself",
+		return refuse(parser,
+			      "RIG5_SOFT: both %s and %s have no addr=; only one NIC may "
+			      "choose its address itself",
 			      nic->name, last->name);
 	}
 	return 0;
@@ -146,8 +153,9 @@ static int parse_nic(const struct parser *parser, struct span text)
 	if (config->count == SOFT_NIC_MAX)
 		return refuse(parser, "RIG5_SOFT: more than %d NICs", SOFT_NIC_MAX);
 	if (!name_is_good(name))
-		return refuse(parser, "RIG5_SOFT: \"%.*s\" is not a name; take a letter and then up "
-				      "to %d letters, digits, '_' and '-'",
+		return refuse(parser,
+			      "RIG5_SOFT: \"%.*s\" is not a name; take a letter and then up "
+			      "to %d letters, digits, '_' and '-'",
 			      (int)name.len, name.at, SOFT_NAME_BYTES - 2);
 	nic = &config->nics[config->count++];
 	memcpy(nic->name, name.at, name.len);

@@ -34,7 +34,8 @@ struct soft_config {
 
 /*
  * soft_config_parse - the NICs that text (NULL: RIG5_SOFT is not set) names.
- * 0 and *config, or -EINVAL with a sentence in why that says what is wrong and what to write instead.
+ * 0 and *config, or -EINVAL with a sentence in why that says what is wrong and what to write
+ * instead.
  */
 int soft_config_parse(const char *text, struct soft_config *config, char *why, size_t why_size);
 

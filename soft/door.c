@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * door.c - the software NIC behind lib/os.h: each call of the table is answered by the port's model of
- * the kernel, where libc would have asked the real one.
+ * door.c - the software NIC behind lib/os.h: each call of the table is answered by the port's model
+ * of the kernel, where libc would have asked the real one.
  *
  * A verbs file is a real descriptor (an eventfd that nobody reads), so that its number is no other
  * file's. Event descriptors are real too and are read and polled by the system itself.
  *
- * A child of fork may hold on to its parent's table: every entry looks first whether it is in one, and
- * then refuses without touching a lock that another thread may have held at the fork.
+ * A child of fork may hold on to its parent's table: every entry looks first whether it is in one,
+ * and then refuses without touching a lock that another thread may have held at the fork.
  */
 #include "lib/os.h"
 
@@ -41,7 +41,8 @@ struct soft_door {
 	struct soft_file files[KERN_FILE_MAX];
 };
 
-/* ---- the entries ------------------------------------------------------------------------------- */
+/* ---- the entries -------------------------------------------------------------------------------
+ */
 
 /* Under the lock: the verbs file behind fd, or NULL. */
 static struct soft_file *file_of(struct soft_door *door, int fd)
@@ -141,8 +142,8 @@ static void *door_mmap(void *ctx, size_t len, int prot, int flags, int fd, off_t
 	else if (!(flags & MAP_SHARED) || prot & PROT_EXEC)
 		*error = -EINVAL;
 	else
-		*error = kern_mmap(file->kern, (uint64_t)offset, len, prot & PROT_WRITE, &page,
-				   &count);
+		*error =
+		    kern_mmap(file->kern, (uint64_t)offset, len, prot & PROT_WRITE, &page, &count);
 	soft_port_unlock(door->port);
 	return *error ? NULL : soft_port_page(door->port, page);
 }
@@ -227,7 +228,8 @@ static void door_progress(void *ctx)
 		host_port_progress(door->port->host);
 }
 
-/* ---- the doors of this process ------------------------------------------------------------------ */
+/* ---- the doors of this process ------------------------------------------------------------------
+ */
 
 static struct {
 	pthread_mutex_t lock;
@@ -235,8 +237,8 @@ static struct {
 	char *alive; /* a page that is zero in a child of fork, and 1 in who made it */
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A child starts without doors: its parent's are not its own, and its copy of the lock may be held by
- * a thread that it does not have. */
+/* A child starts without doors: its parent's are not its own, and its copy of the lock may be held
+ * by a thread that it does not have. */
 static void forget_parent(void)
 {
 	if (!process.alive || *process.alive)
@@ -253,8 +255,8 @@ static int mark_alive(void)
 
 	if (process.alive)
 		return 0;
-	page = mmap(NULL, SOFT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		    0);
+	page =
+	    mmap(NULL, SOFT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	if (madvise(page, SOFT_PAGE_BYTES, MADV_WIPEONFORK) < 0) {
@@ -273,7 +275,8 @@ static int read_config(struct soft_config *config, char *why, size_t why_size)
 	return soft_config_parse(getenv("RIG5_SOFT"), config, why, why_size);
 }
 
-static int door_make(const struct soft_nic *nic, struct soft_door **door, char *why, size_t why_size)
+static int door_make(const struct soft_nic *nic, struct soft_door **door, char *why,
+		     size_t why_size)
 {
 	struct soft_door *made = calloc(1, sizeof(*made));
 	const struct soft_port_names names = {.uverbs = UVERBS_NAME};
@@ -290,17 +293,17 @@ static int door_make(const struct soft_nic *nic, struct soft_door **door, char *
 		made->files[i].fd = -1;
 	made->users = 1;
 	made->os = (struct lib_os){
-		.ctx = made,
-		.open = door_open,
-		.close = door_close,
-		.ioctl = door_ioctl,
-		.mmap = door_mmap,
-		.munmap = door_munmap,
-		.read = door_read,
-		.poll = door_poll,
-		.sysfs_read = door_sysfs_read,
-		.sysfs_list = door_sysfs_list,
-		.progress = door_progress,
+	    .ctx = made,
+	    .open = door_open,
+	    .close = door_close,
+	    .ioctl = door_ioctl,
+	    .mmap = door_mmap,
+	    .munmap = door_munmap,
+	    .read = door_read,
+	    .poll = door_poll,
+	    .sysfs_read = door_sysfs_read,
+	    .sysfs_list = door_sysfs_list,
+	    .progress = door_progress,
 	};
 	*door = made;
 	return 0;
@@ -348,8 +351,9 @@ int lib_os_soft_open(const char *name, const struct lib_os **os, char *why, size
 		if (why_size != 0)
 			snprintf(why, why_size, "there is no software NIC called %s; RIG5_SOFT %s",
 				 name ? name : "anything",
-				 getenv("RIG5_SOFT") ? "does not name it" : "is not set, so there "
-									    "is only soft0");
+				 getenv("RIG5_SOFT") ? "does not name it"
+						     : "is not set, so there "
+						       "is only soft0");
 		return -ENODEV;
 	}
 	forget_parent();

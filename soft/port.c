@@ -20,16 +20,17 @@
 #include <sys/random.h>
 
 static const struct nic_config nic_limits = {
-	.qp_count_max = 65536,
-	.cq_count_max = 65536,
-	.mkey_count_max = 262144,
-	.pd_count_max = 16384,
-	.mtu_max_bytes = 4096,
-	.rd_atomic_max = 16,
-	.message_max_bytes_log2 = 30,
+    .qp_count_max = 65536,
+    .cq_count_max = 65536,
+    .mkey_count_max = 262144,
+    .pd_count_max = 16384,
+    .mtu_max_bytes = 4096,
+    .rd_atomic_max = 16,
+    .message_max_bytes_log2 = 30,
 };
 
-/* ---- callbacks -------------------------------------------------------------------------------- */
+/* ---- callbacks --------------------------------------------------------------------------------
+ */
 
 static void on_notice(void *ctx, uint64_t now_ns)
 {
@@ -104,22 +105,23 @@ static void channel_close(void *ctx, struct kern_channel *channel)
 	soft_channel_close(&port->channels, channel);
 }
 
-/* ---- bringing it up ---------------------------------------------------------------------------- */
+/* ---- bringing it up ----------------------------------------------------------------------------
+ */
 
 static struct kern_config kern_config_of(const struct soft_port *port,
 					 const struct soft_port_names *names)
 {
 	struct kern_config config = {
-		.ibdev_name = names->ibdev ? names->ibdev : port->config.name,
-		.uverbs_name = names->uverbs,
-		.fw_version = "0.1.0",
-		.gid_count = 1,
-		.mtu_bytes = nic_limits.mtu_max_bytes,
-		.netdev = "lo",
-		.message_max_bytes_log2 = nic_limits.message_max_bytes_log2,
-		.device_pages = port->pages,
-		.device_page_count = SOFT_PAGE_COUNT,
-		.limits = nic_limits,
+	    .ibdev_name = names->ibdev ? names->ibdev : port->config.name,
+	    .uverbs_name = names->uverbs,
+	    .fw_version = "0.1.0",
+	    .gid_count = 1,
+	    .mtu_bytes = nic_limits.mtu_max_bytes,
+	    .netdev = "lo",
+	    .message_max_bytes_log2 = nic_limits.message_max_bytes_log2,
+	    .device_pages = port->pages,
+	    .device_page_count = SOFT_PAGE_COUNT,
+	    .limits = nic_limits,
 	};
 	uint32_t address;
 
@@ -158,16 +160,16 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 		 size_t why_size)
 {
 	const struct kern_env kern_env = {
-		.ctx = port,
-		.user_read = host_guard_read,
-		.user_write = host_guard_write,
-		.user_probe = user_probe,
-		.random = random64,
-		.channel_open = channel_open,
-		.channel_of = channel_of,
-		.channel_send = channel_send,
-		.channel_withdraw = channel_withdraw,
-		.channel_close = channel_close,
+	    .ctx = port,
+	    .user_read = host_guard_read,
+	    .user_write = host_guard_write,
+	    .user_probe = user_probe,
+	    .random = random64,
+	    .channel_open = channel_open,
+	    .channel_of = channel_of,
+	    .channel_send = channel_send,
+	    .channel_withdraw = channel_withdraw,
+	    .channel_close = channel_close,
 	};
 	struct kern_config config = kern_config_of(port, names);
 	size_t nic_bytes = round_to_page(nic_arena_bytes(&nic_limits));
@@ -197,14 +199,14 @@ static int bring_up(struct soft_port *port, const struct soft_port_names *names,
 		    size_t why_size)
 {
 	const struct host_port_config config = {
-		.name = port->config.name,
-		.address = port->config.address[0] ? port->config.address : NULL,
-		.mtu_bytes = nic_limits.mtu_max_bytes,
-		.notice = on_notice,
-		.scan = on_scan,
-		.event = on_event,
-		.ctx = port,
-		.keep_fd = port->channels.take_over,
+	    .name = port->config.name,
+	    .address = port->config.address[0] ? port->config.address : NULL,
+	    .mtu_bytes = nic_limits.mtu_max_bytes,
+	    .notice = on_notice,
+	    .scan = on_scan,
+	    .event = on_event,
+	    .ctx = port,
+	    .keep_fd = port->channels.take_over,
 	};
 	int error = host_port_join(&config, &port->host, why, why_size);
 

@@ -2,11 +2,11 @@
 /*
  * soft/port.h - a running software NIC: a port of host, the nic in it, and the kernel's view of it.
  *
- * The glue and nothing else: what is made of it (a table of system calls, a preloaded library) is its
- * users' business. One struct soft_port per NIC and process.
+ * The glue and nothing else: what is made of it (a table of system calls, a preloaded library) is
+ * its users' business. One struct soft_port per NIC and process.
  *
- * Threads: calls on kern happen between soft_port_lock and soft_port_unlock. In a child of fork the port
- * is its parent's: soft_port_forked is true, and nothing else may be called.
+ * Threads: calls on kern happen between soft_port_lock and soft_port_unlock. In a child of fork the
+ * port is its parent's: soft_port_forked is true, and nothing else may be called.
  */
 #ifndef SOFT_PORT_H
 #define SOFT_PORT_H

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- the world -------------------------------------------------------------------------------- */
+/* ---- the world --------------------------------------------------------------------------------
+ */
 
 static bool inside(const struct kern_rig *rig, uint64_t va, size_t len)
 {
@@ -177,7 +178,8 @@ static void channel_close(void *ctx, struct kern_channel *channel)
 	channel_at(ctx, channel)->open = false;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------
+ */
 
 static void *map(size_t bytes)
 {
@@ -192,33 +194,51 @@ void kern_rig_open(struct kern_rig *rig)
 {
 	static const uint8_t gid[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
 	struct nic_config limits = {
-		.qp_count_max = 4096,
-		.cq_count_max = 64,
-		.mkey_count_max = 64,
-		.pd_count_max = 64,
-		.mtu_max_bytes = 4096,
-		.rd_atomic_max = 16,
-		.message_max_bytes_log2 = 30,
+	    .qp_count_max = 4096,
+	    .cq_count_max = 64,
+	    .mkey_count_max = 64,
+	    .pd_count_max = 64,
+	    .mtu_max_bytes = 4096,
+	    .rd_atomic_max = 16,
+	    .message_max_bytes_log2 = 30,
 	};
 
 	memset(rig, 0, sizeof(*rig));
 	rig->memory = map(RIG_MEMORY_BYTES);
 	rig->pages = map(RIG_PAGES * 4096);
-	rig->nic_env = (struct nic_env){
-		.ctx = rig, .mem_read = mem_read, .mem_write = mem_write,
-		.mem_load32 = mem_load32, .mem_store32 = mem_store32, .mem_cas64 = mem_cas64,
-		.tx_reserve = tx_reserve, .tx_commit = tx_commit, .tx_cancel = tx_cancel,
-		.tx_untaken = tx_untaken, .qpn_block = qpn_block, .event = event};
-	rig->kern_env = (struct kern_env){
-		.ctx = rig, .user_read = mem_read, .user_write = mem_write,
-		.user_probe = user_probe, .random = random64, .channel_open = channel_open,
-		.channel_of = channel_of, .channel_send = channel_send,
-		.channel_withdraw = channel_withdraw, .channel_close = channel_close};
-	rig->config = (struct kern_config){
-		.ibdev_name = "soft0", .uverbs_name = "uverbs0", .fw_version = "16.35.2000",
-		.gid_count = 1, .mtu_bytes = 4096, .node_guid = UINT64_C(0x0200005efe7f0001),
-		.netdev = "lo", .message_max_bytes_log2 = 30, .device_pages = rig->pages,
-		.device_page_count = RIG_PAGES, .limits = limits};
+	rig->nic_env = (struct nic_env){.ctx = rig,
+					.mem_read = mem_read,
+					.mem_write = mem_write,
+					.mem_load32 = mem_load32,
+					.mem_store32 = mem_store32,
+					.mem_cas64 = mem_cas64,
+					.tx_reserve = tx_reserve,
+					.tx_commit = tx_commit,
+					.tx_cancel = tx_cancel,
+					.tx_untaken = tx_untaken,
+					.qpn_block = qpn_block,
+					.event = event};
+	rig->kern_env = (struct kern_env){.ctx = rig,
+					  .user_read = mem_read,
+					  .user_write = mem_write,
+					  .user_probe = user_probe,
+					  .random = random64,
+					  .channel_open = channel_open,
+					  .channel_of = channel_of,
+					  .channel_send = channel_send,
+					  .channel_withdraw = channel_withdraw,
+					  .channel_close = channel_close};
+	rig->config = (struct kern_config){.ibdev_name = "soft0",
+					   .uverbs_name = "uverbs0",
+					   .fw_version = "16.35.2000",
+					   .gid_count = 1,
+					   .mtu_bytes = 4096,
+					   .node_guid = UINT64_C(0x0200005efe7f0001),
+					   .netdev = "lo",
+					   .message_max_bytes_log2 = 30,
+					   .device_pages = rig->pages,
+					   .device_page_count = RIG_PAGES,
+					   .limits = limits};
 	memcpy(rig->config.gids[0], gid, sizeof(gid));
 	rig->nic_arena = map(nic_arena_bytes(&limits));
 	rig->kern_arena = map(kern_arena_bytes(&rig->config));
@@ -271,7 +291,8 @@ uint64_t rig_va(const void *memory)
 	return (uintptr_t)memory;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------
+ */
 
 void rig_call(struct kern_rig *rig, uint16_t object, uint16_t method)
 {
@@ -288,7 +309,7 @@ struct ib_uverbs_attr *rig_attr(struct kern_rig *rig, uint16_t id, uint64_t data
 
 	ASSERT(rig->hdr->num_attrs <= RIG_ATTRS);
 	*attr = (struct ib_uverbs_attr){
-		.attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY, .data = data};
+	    .attr_id = id, .len = len, .flags = UVERBS_ATTR_F_MANDATORY, .data = data};
 	return attr;
 }
 
@@ -374,16 +395,17 @@ int rig_write(struct kern_rig *rig, uint32_t cmd, const void *req, uint16_t req_
 	return error;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ------------------------------------------------------------------------------------
+ */
 
 int rig_context(struct kern_rig *rig)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
-		.total_num_bfregs = 16,
-		.num_low_latency_bfregs = 4,
-		.flags = MLX5_IB_ALLOC_UCTX_DEVX,
-		.max_cqe_version = 1,
-		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
+	    .total_num_bfregs = 16,
+	    .num_low_latency_bfregs = 4,
+	    .flags = MLX5_IB_ALLOC_UCTX_DEVX,
+	    .max_cqe_version = 1,
+	    .lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
 	};
 
 	rig_call(rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
@@ -411,11 +433,11 @@ int rig_mr(struct kern_rig *rig, uint32_t pd, void *memory, uint64_t len, uint32
 	   struct ib_uverbs_reg_mr_resp *resp)
 {
 	struct ib_uverbs_reg_mr req = {
-		.start = rig_va(memory),
-		.length = len,
-		.hca_va = rig_va(memory),
-		.pd_handle = pd,
-		.access_flags = access,
+	    .start = rig_va(memory),
+	    .length = len,
+	    .hca_va = rig_va(memory),
+	    .pd_handle = pd,
+	    .access_flags = access,
 	};
 
 	return rig_write(rig, IB_USER_VERBS_CMD_REG_MR, &req, sizeof(req), resp, sizeof(*resp),
@@ -468,9 +490,9 @@ int rig_async(struct kern_rig *rig, int *fd)
 int rig_cq(struct kern_rig *rig, struct rig_cq *cq)
 {
 	struct mlx5_ib_create_cq driver = {
-		.cqe_size = 64,
-		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
-		.uar_page_index = (uint16_t)cq->uar_page,
+	    .cqe_size = 64,
+	    .flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+	    .uar_page_index = (uint16_t)cq->uar_page,
 	};
 	uint32_t *cqe, *number;
 	int error;
@@ -525,12 +547,12 @@ int rig_qp(struct kern_rig *rig, struct rig_qp *qp)
 				       .max_recv_sge = 1,
 				       .max_inline_data = 28};
 	struct mlx5_ib_create_qp driver = {
-		.sq_wqe_count = qp->sq_count,
-		.rq_wqe_count = qp->rq_count,
-		.rq_wqe_shift = 4,
-		.flags = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX,
-		.uidx = 77,
-		.bfreg_index = qp->uar_page,
+	    .sq_wqe_count = qp->sq_count,
+	    .rq_wqe_count = qp->rq_count,
+	    .rq_wqe_shift = 4,
+	    .flags = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX,
+	    .uidx = 77,
+	    .bfreg_index = qp->uar_page,
 	};
 	uint32_t *number;
 	int error;
@@ -584,33 +606,33 @@ int rig_modify(struct kern_rig *rig, struct ib_uverbs_modify_qp *req)
 int rig_connect(struct kern_rig *rig, const struct rig_qp *qp, uint32_t dest_qpn)
 {
 	struct ib_uverbs_modify_qp init = {
-		.qp_handle = qp->handle,
-		.attr_mask = 0x39,
-		.qp_state = UV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
-				   IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC,
+	    .qp_handle = qp->handle,
+	    .attr_mask = 0x39,
+	    .qp_state = UV_QPS_INIT,
+	    .port_num = 1,
+	    .qp_access_flags = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+			       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC,
 	};
 	struct ib_uverbs_modify_qp rtr = {
-		.qp_handle = qp->handle,
-		.attr_mask = 0x129181,
-		.qp_state = UV_QPS_RTR,
-		.path_mtu = UV_MTU_1024,
-		.dest_qp_num = dest_qpn,
-		.rq_psn = 0x123456,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.dest = {.is_global = 1, .port_num = 1, .hop_limit = 1, .traffic_class = 0x6b},
+	    .qp_handle = qp->handle,
+	    .attr_mask = 0x129181,
+	    .qp_state = UV_QPS_RTR,
+	    .path_mtu = UV_MTU_1024,
+	    .dest_qp_num = dest_qpn,
+	    .rq_psn = 0x123456,
+	    .max_dest_rd_atomic = 1,
+	    .min_rnr_timer = 12,
+	    .dest = {.is_global = 1, .port_num = 1, .hop_limit = 1, .traffic_class = 0x6b},
 	};
 	struct ib_uverbs_modify_qp rts = {
-		.qp_handle = qp->handle,
-		.attr_mask = 0x12e01,
-		.qp_state = UV_QPS_RTS,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.sq_psn = 0x123456,
-		.max_rd_atomic = 1,
+	    .qp_handle = qp->handle,
+	    .attr_mask = 0x12e01,
+	    .qp_state = UV_QPS_RTS,
+	    .timeout = 14,
+	    .retry_cnt = 7,
+	    .rnr_retry = 7,
+	    .sq_psn = 0x123456,
+	    .max_rd_atomic = 1,
 	};
 	int error = rig_modify(rig, &init);
 
@@ -628,14 +650,16 @@ int rig_query(struct kern_rig *rig, uint32_t handle, struct ib_uverbs_query_qp_r
 			 NULL, 0);
 }
 
-int rig_destroy(struct kern_rig *rig, uint16_t object, uint16_t method, uint16_t id, uint32_t handle)
+int rig_destroy(struct kern_rig *rig, uint16_t object, uint16_t method, uint16_t id,
+		uint32_t handle)
 {
 	rig_call(rig, object, method);
 	rig_attr(rig, id, handle, 0);
 	return rig_run(rig);
 }
 
-/* ---- traffic ---------------------------------------------------------------------------------- */
+/* ---- traffic ----------------------------------------------------------------------------------
+ */
 
 static void deliver(struct kern_rig *rig)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kern_rig.h - a software NIC and its kernel's view with everything around them made up: application
- * memory is one block (whatever lies outside of it faults), channels are lists, and packets go straight
- * back into the same nic. ioctls are built byte for byte, as a library would.
+ * kern_rig.h - a software NIC and its kernel's view with everything around them made up:
+ * application memory is one block (whatever lies outside of it faults), channels are lists, and
+ * packets go straight back into the same nic. ioctls are built byte for byte, as a library would.
  */
 #ifndef TESTS_SUPPORT_KERN_RIG_H
 #define TESTS_SUPPORT_KERN_RIG_H
@@ -68,7 +68,8 @@ void kern_rig_over_close(struct kern_rig *rig);
 void *rig_alloc(struct kern_rig *rig, size_t size);
 uint64_t rig_va(const void *memory);
 
-/* A call: begin, any number of attributes, run. in: inline up to 8 bytes. out: returns the buffer. */
+/* A call: begin, any number of attributes, run. in: inline up to 8 bytes. out: returns the buffer.
+ */
 void rig_call(struct kern_rig *rig, uint16_t object, uint16_t method);
 void rig_in(struct kern_rig *rig, uint16_t id, const void *src, uint16_t len);
 void rig_in64(struct kern_rig *rig, uint16_t id, uint64_t value);
@@ -96,9 +97,9 @@ int rig_async(struct kern_rig *rig, int *fd);
 struct rig_cq {
 	uint32_t handle;
 	uint32_t number;
-	uint32_t cqe;	     /* asked for on the way in, got on the way out */
+	uint32_t cqe; /* asked for on the way in, got on the way out */
 	uint64_t user_handle;
-	int comp_fd;	     /* -1: none */
+	int comp_fd; /* -1: none */
 	uint32_t uar_page;
 	uint8_t *ring;
 	uint32_t *record;
@@ -127,7 +128,8 @@ int rig_modify(struct kern_rig *rig, struct ib_uverbs_modify_qp *req);
 int rig_connect(struct kern_rig *rig, const struct rig_qp *qp, uint32_t dest_qpn);
 int rig_query(struct kern_rig *rig, uint32_t handle, struct ib_uverbs_query_qp_resp *resp);
 /* A method with one handle and nothing else: PD, MR, AH, UAR destroy. */
-int rig_destroy(struct kern_rig *rig, uint16_t object, uint16_t method, uint16_t id, uint32_t handle);
+int rig_destroy(struct kern_rig *rig, uint16_t object, uint16_t method, uint16_t id,
+		uint32_t handle);
 
 /* Notices registers and runs the nic until it is idle. */
 void rig_pump(struct kern_rig *rig);

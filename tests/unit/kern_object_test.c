@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shows that handles belong to one context and one type, that channels and register pages have owners,
- * and that closing a context takes everything with it. By two contexts on one device.
+ * Shows that handles belong to one context and one type, that channels and register pages have
+ * owners, and that closing a context takes everything with it. By two contexts on one device.
  */
 #include "tests/support/kern_rig.h"
 
@@ -112,7 +112,8 @@ static void register_pages(void **state)
 	assert_int_equal(kern_mmap(rig->file, offset, 4096, true, &page, &count), 0);
 	assert_int_equal(page, pages[3]);
 	assert_int_equal(count, 1);
-	/* Another length, a place in the page, another context, what drivers make up, none at all. */
+	/* Another length, a place in the page, another context, what drivers make up, none at all.
+	 */
 	assert_int_equal(kern_mmap(rig->file, offset, 8192, true, &page, &count), -EINVAL);
 	assert_int_equal(kern_mmap(rig->file, offset + 8, 4096, true, &page, &count), -EINVAL);
 	assert_int_equal(kern_mmap(world->two, offset, 4096, true, &page, &count), -EINVAL);
@@ -273,15 +274,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {
-		TEST(handles),
-		TEST(as_many_as_promised),
-		TEST(register_pages),
-		TEST(channels_belong_to_a_context_and_kind),
-		TEST(no_descriptor_no_channel),
-		TEST(released_channel),
-		TEST(port_events_go_to_every_context),
-		TEST(close_takes_all),
-		TEST(contexts_run_out),
+	    TEST(handles),
+	    TEST(as_many_as_promised),
+	    TEST(register_pages),
+	    TEST(channels_belong_to_a_context_and_kind),
+	    TEST(no_descriptor_no_channel),
+	    TEST(released_channel),
+	    TEST(port_events_go_to_every_context),
+	    TEST(close_takes_all),
+	    TEST(contexts_run_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shows that the sequence of ibv_rc_pingpong works: open, register, create, connect, move bytes, destroy.
- * By building its ioctls byte for byte and ringing the register page.
+ * Shows that the sequence of ibv_rc_pingpong works: open, register, create, connect, move bytes,
+ * destroy. By building its ioctls byte for byte and ringing the register page.
  */
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
@@ -36,10 +36,8 @@ static int open_world(void **state)
 	assert_int_equal(rig_comp_channel(rig, &world.comp_fd), 0);
 	assert_int_equal(rig_pd(rig, &world.pd), 0);
 	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	world.cq = (struct rig_cq){.cqe = 15,
-				   .user_handle = 0xc0c0,
-				   .comp_fd = world.comp_fd,
-				   .uar_page = world.page};
+	world.cq = (struct rig_cq){
+	    .cqe = 15, .user_handle = 0xc0c0, .comp_fd = world.comp_fd, .uar_page = world.page};
 	assert_int_equal(rig_cq(rig, &world.cq), 0);
 	world.qp = (struct rig_qp){.pd = world.pd,
 				   .send_cq = world.cq.handle,
@@ -253,7 +251,7 @@ static void reset_and_again(void **state)
 	struct world *world = *state;
 	struct kern_rig *rig = &world->rig;
 	struct ib_uverbs_modify_qp reset = {
-		.qp_handle = world->qp.handle, .attr_mask = UV_QP_STATE, .qp_state = UV_QPS_RESET};
+	    .qp_handle = world->qp.handle, .attr_mask = UV_QP_STATE, .qp_state = UV_QPS_RESET};
 
 	assert_int_equal(rig_modify(rig, &reset), 0);
 	assert_int_equal(rig_connect(rig, &world->qp, 0x1234), 0);
@@ -290,21 +288,21 @@ static void modify_refusals(void **state)
 		struct ib_uverbs_modify_qp req;
 		int error;
 	} rows[] = {
-		{"no such handle", {.qp_handle = 99, .attr_mask = 1}, -EINVAL},
-		{"handle of a page", {.qp_handle = world->uar, .attr_mask = 1}, -EINVAL},
-		{"RESET to RTS", {.attr_mask = 1, .qp_state = UV_QPS_RTS}, -EINVAL},
-		{"state 7", {.attr_mask = 1, .qp_state = 7}, -EINVAL},
-		{"current state 7", {.attr_mask = 3, .cur_qp_state = 7}, -EINVAL},
-		{"INIT without port", {.attr_mask = 0x19, .qp_state = UV_QPS_INIT}, -EINVAL},
-		{"port 0", {.attr_mask = 0x39, .qp_state = UV_QPS_INIT}, -EINVAL},
-		{"port 2", {.attr_mask = 0x39, .qp_state = UV_QPS_INIT, .port_num = 2}, -EINVAL},
-		{"pkey 1",
-		 {.attr_mask = 0x39, .qp_state = UV_QPS_INIT, .port_num = 1, .pkey_index = 1},
-		 -EINVAL},
-		{"bit 21", {.attr_mask = 1 << 21}, -EOPNOTSUPP},
-		{"bit 25", {.attr_mask = UV_QP_RATE_LIMIT}, -EOPNOTSUPP},
-		{"qkey", {.attr_mask = 0x79, .qp_state = UV_QPS_INIT, .port_num = 1}, -EINVAL},
-		{"second path", {.attr_mask = UV_QP_ALT_PATH}, -EINVAL},
+	    {"no such handle", {.qp_handle = 99, .attr_mask = 1}, -EINVAL},
+	    {"handle of a page", {.qp_handle = world->uar, .attr_mask = 1}, -EINVAL},
+	    {"RESET to RTS", {.attr_mask = 1, .qp_state = UV_QPS_RTS}, -EINVAL},
+	    {"state 7", {.attr_mask = 1, .qp_state = 7}, -EINVAL},
+	    {"current state 7", {.attr_mask = 3, .cur_qp_state = 7}, -EINVAL},
+	    {"INIT without port", {.attr_mask = 0x19, .qp_state = UV_QPS_INIT}, -EINVAL},
+	    {"port 0", {.attr_mask = 0x39, .qp_state = UV_QPS_INIT}, -EINVAL},
+	    {"port 2", {.attr_mask = 0x39, .qp_state = UV_QPS_INIT, .port_num = 2}, -EINVAL},
+	    {"pkey 1",
+	     {.attr_mask = 0x39, .qp_state = UV_QPS_INIT, .port_num = 1, .pkey_index = 1},
+	     -EINVAL},
+	    {"bit 21", {.attr_mask = 1 << 21}, -EOPNOTSUPP},
+	    {"bit 25", {.attr_mask = UV_QP_RATE_LIMIT}, -EOPNOTSUPP},
+	    {"qkey", {.attr_mask = 0x79, .qp_state = UV_QPS_INIT, .port_num = 1}, -EINVAL},
+	    {"second path", {.attr_mask = UV_QP_ALT_PATH}, -EINVAL},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -328,12 +326,12 @@ static void path_refusals(void **state)
 					   .qp_state = UV_QPS_INIT,
 					   .port_num = 1};
 	const struct ib_uverbs_modify_qp good = {
-		.qp_handle = world->qp.handle,
-		.attr_mask = 0x129181,
-		.qp_state = UV_QPS_RTR,
-		.path_mtu = UV_MTU_1024,
-		.dest_qp_num = 5,
-		.dest = {.is_global = 1, .port_num = 1},
+	    .qp_handle = world->qp.handle,
+	    .attr_mask = 0x129181,
+	    .qp_state = UV_QPS_RTR,
+	    .path_mtu = UV_MTU_1024,
+	    .dest_qp_num = 5,
+	    .dest = {.is_global = 1, .port_num = 1},
 	};
 	const struct {
 		const char *name;
@@ -341,15 +339,14 @@ static void path_refusals(void **state)
 		uint8_t value;
 		int error;
 	} rows[] = {
-		{"no global route", offsetof(struct ib_uverbs_modify_qp, dest.is_global), 0,
-		 -EINVAL},
-		{"port 2", offsetof(struct ib_uverbs_modify_qp, dest.port_num), 2, -EINVAL},
-		{"empty GID", offsetof(struct ib_uverbs_modify_qp, dest.sgid_index), 1, -ENODATA},
-		{"no such GID", offsetof(struct ib_uverbs_modify_qp, dest.sgid_index), 200, -EINVAL},
-		{"MTU 0", offsetof(struct ib_uverbs_modify_qp, path_mtu), 0, -EINVAL},
-		{"MTU 6", offsetof(struct ib_uverbs_modify_qp, path_mtu), 6, -EINVAL},
-		{"17 reads", offsetof(struct ib_uverbs_modify_qp, max_dest_rd_atomic), 17, -EINVAL},
-		{"good", offsetof(struct ib_uverbs_modify_qp, reserved), 1, 0},
+	    {"no global route", offsetof(struct ib_uverbs_modify_qp, dest.is_global), 0, -EINVAL},
+	    {"port 2", offsetof(struct ib_uverbs_modify_qp, dest.port_num), 2, -EINVAL},
+	    {"empty GID", offsetof(struct ib_uverbs_modify_qp, dest.sgid_index), 1, -ENODATA},
+	    {"no such GID", offsetof(struct ib_uverbs_modify_qp, dest.sgid_index), 200, -EINVAL},
+	    {"MTU 0", offsetof(struct ib_uverbs_modify_qp, path_mtu), 0, -EINVAL},
+	    {"MTU 6", offsetof(struct ib_uverbs_modify_qp, path_mtu), 6, -EINVAL},
+	    {"17 reads", offsetof(struct ib_uverbs_modify_qp, max_dest_rd_atomic), 17, -EINVAL},
+	    {"good", offsetof(struct ib_uverbs_modify_qp, reserved), 1, 0},
 	};
 
 	assert_int_equal(rig_modify(&world->rig, &init), 0);
@@ -373,21 +370,21 @@ static void create_refusals(void **state)
 		struct rig_qp qp;
 		int error;
 	} rows[] = {
-		{"unconnected", {.type = IB_UVERBS_QPT_UC}, -EOPNOTSUPP},
-		{"datagram", {.type = IB_UVERBS_QPT_UD}, -EOPNOTSUPP},
-		{"XRC", {.type = IB_UVERBS_QPT_XRC_TGT}, -EOPNOTSUPP},
-		{"DC", {.type = IB_UVERBS_QPT_DRIVER}, -EOPNOTSUPP},
-		{"no such type", {.type = 7}, -EINVAL},
-		{"PD is a CQ", {.pd = world->cq.handle}, -EINVAL},
-		{"no such PD", {.pd = 1000}, -ENOENT},
-		{"CQ is a page", {.send_cq = world->uar}, -EINVAL},
-		{"no such CQ", {.recv_cq = 1000}, -ENOENT},
-		{"three blocks", {.sq_count = 3}, -EINVAL},
-		{"65536 blocks", {.sq_count = 65536}, -EINVAL},
-		{"65536 receives", {.rq_count = 65536}, -EINVAL},
-		{"another's register page", {.uar_page = 7}, -EINVAL},
-		{"ring not there", {.ring = (uint8_t *)16}, -EFAULT},
-		{"record not there", {.record = (uint32_t *)16}, -EFAULT},
+	    {"unconnected", {.type = IB_UVERBS_QPT_UC}, -EOPNOTSUPP},
+	    {"datagram", {.type = IB_UVERBS_QPT_UD}, -EOPNOTSUPP},
+	    {"XRC", {.type = IB_UVERBS_QPT_XRC_TGT}, -EOPNOTSUPP},
+	    {"DC", {.type = IB_UVERBS_QPT_DRIVER}, -EOPNOTSUPP},
+	    {"no such type", {.type = 7}, -EINVAL},
+	    {"PD is a CQ", {.pd = world->cq.handle}, -EINVAL},
+	    {"no such PD", {.pd = 1000}, -ENOENT},
+	    {"CQ is a page", {.send_cq = world->uar}, -EINVAL},
+	    {"no such CQ", {.recv_cq = 1000}, -ENOENT},
+	    {"three blocks", {.sq_count = 3}, -EINVAL},
+	    {"65536 blocks", {.sq_count = 65536}, -EINVAL},
+	    {"65536 receives", {.rq_count = 65536}, -EINVAL},
+	    {"another's register page", {.uar_page = 7}, -EINVAL},
+	    {"ring not there", {.ring = (uint8_t *)16}, -EFAULT},
+	    {"record not there", {.record = (uint32_t *)16}, -EFAULT},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -441,18 +438,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {
-		TEST(write_through_the_register_page),
-		TEST(each_register_is_read),
-		TEST(completion_event_and_its_count),
-		TEST(completion_event_that_was_read_counts),
-		TEST(async_event_names_the_queue_pair),
-		TEST(query_returns_what_was_set),
-		TEST(reset_and_again),
-		TEST(extended_modify),
-		TEST(modify_refusals),
-		TEST(path_refusals),
-		TEST(create_refusals),
-		TEST(busy_objects),
+	    TEST(write_through_the_register_page),
+	    TEST(each_register_is_read),
+	    TEST(completion_event_and_its_count),
+	    TEST(completion_event_that_was_read_counts),
+	    TEST(async_event_names_the_queue_pair),
+	    TEST(query_returns_what_was_set),
+	    TEST(reset_and_again),
+	    TEST(extended_modify),
+	    TEST(modify_refusals),
+	    TEST(path_refusals),
+	    TEST(create_refusals),
+	    TEST(busy_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static int close_rig(void **state)
 static void context(void **state)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
-		.total_num_bfregs = 16, .max_cqe_version = 1, .lib_caps = 3};
+	    .total_num_bfregs = 16, .max_cqe_version = 1, .lib_caps = 3};
 	struct mlx5_ib_alloc_ucontext_resp *resp;
 	uint32_t *vectors;
 	uint64_t *support;
@@ -99,9 +99,8 @@ static void device(void **state)
 	uint32_t cmd = UV_WRITE_EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE);
 
 	(void)state;
-	assert_int_equal(rig_write(&rig, cmd, &req, sizeof(req), &resp, sizeof(resp), &uhw,
-				   sizeof(uhw)),
-			 0);
+	assert_int_equal(
+	    rig_write(&rig, cmd, &req, sizeof(req), &resp, sizeof(resp), &uhw, sizeof(uhw)), 0);
 	assert_int_equal(resp.response_length, sizeof(resp));
 	assert_int_equal(resp.base.fw_ver, UINT64_C(16) << 32 | 35 << 16 | 2000);
 	assert_int_equal(resp.base.vendor_id, 0x02c9);
@@ -208,7 +207,8 @@ static void gid_tables(void **state)
 	assert_int_equal(gid_table(UINT64_MAX, 80, &entries, &count), -EINVAL);
 }
 
-/* ---- sysfs ------------------------------------------------------------------------------------ */
+/* ---- sysfs ------------------------------------------------------------------------------------
+ */
 
 static void files(void **state)
 {
@@ -217,35 +217,35 @@ static void files(void **state)
 		const char *text; /* NULL: error */
 		int error;
 	} rows[] = {
-		{"class/infiniband_verbs/abi_version", "6\n", 0},
-		{"class/infiniband_verbs/uverbs0/ibdev", "soft0\n", 0},
-		{"class/infiniband_verbs/uverbs0/dev", "231:192\n", 0},
-		{"class/infiniband_verbs/uverbs0/abi_version", "1\n", 0},
-		{"class/infiniband/soft0/node_guid", "0200:005e:fe7f:0001\n", 0},
-		{"class/infiniband/soft0/fw_ver", "16.35.2000\n", 0},
-		{"class/infiniband/soft0/ports/1/state", "4: ACTIVE\n", 0},
-		{"class/infiniband/soft0/ports/1/link_layer", "Ethernet\n", 0},
-		{"class/infiniband/soft0/ports/1/lid", "0x0\n", 0},
-		{"class/infiniband/soft0/ports/1/cap_mask", "0x04000000\n", 0},
-		{"class/infiniband/soft0/ports/1/pkeys/0", "0xffff\n", 0},
-		{"class/infiniband/soft0/ports/1/gids/0",
-		 "0000:0000:0000:0000:0000:ffff:7f00:0001\n", 0},
-		{"class/infiniband/soft0/ports/1/gids/15",
-		 "0000:0000:0000:0000:0000:0000:0000:0000\n", 0},
-		{"class/infiniband/soft0/ports/1/gid_attrs/types/0", "RoCE v2\n", 0},
-		{"class/infiniband/soft0/ports/1/gid_attrs/ndevs/0", "lo\n", 0},
-		{"class/infiniband/soft0/ports/1/gid_attrs/types/1", NULL, -EINVAL},
-		{"class/infiniband/soft0/ports/1/gids/16", NULL, -ENOENT},
-		{"class/infiniband/soft0/ports/2/state", NULL, -ENOENT},
-		{"class/infiniband/soft00/node_guid", NULL, -ENOENT},
-		{"class/infiniband/soft0/node_guid/x", NULL, -ENOENT},
-		{"class/infiniband/soft0/node_gui", NULL, -ENOENT},
-		{"class/infiniband/soft0", NULL, -EISDIR},
-		{"class/infiniband/soft0/", NULL, -EISDIR},
-		{"class/infiniband/soft0/device/net/lo", NULL, -EISDIR},
-		{"class", NULL, -EISDIR},
-		{"", NULL, -ENOENT},
-		{"nothing", NULL, -ENOENT},
+	    {"class/infiniband_verbs/abi_version", "6\n", 0},
+	    {"class/infiniband_verbs/uverbs0/ibdev", "soft0\n", 0},
+	    {"class/infiniband_verbs/uverbs0/dev", "231:192\n", 0},
+	    {"class/infiniband_verbs/uverbs0/abi_version", "1\n", 0},
+	    {"class/infiniband/soft0/node_guid", "0200:005e:fe7f:0001\n", 0},
+	    {"class/infiniband/soft0/fw_ver", "16.35.2000\n", 0},
+	    {"class/infiniband/soft0/ports/1/state", "4: ACTIVE\n", 0},
+	    {"class/infiniband/soft0/ports/1/link_layer", "Ethernet\n", 0},
+	    {"class/infiniband/soft0/ports/1/lid", "0x0\n", 0},
+	    {"class/infiniband/soft0/ports/1/cap_mask", "0x04000000\n", 0},
+	    {"class/infiniband/soft0/ports/1/pkeys/0", "0xffff\n", 0},
+	    {"class/infiniband/soft0/ports/1/gids/0", "0000:0000:0000:0000:0000:ffff:7f00:0001\n",
+	     0},
+	    {"class/infiniband/soft0/ports/1/gids/15", "0000:0000:0000:0000:0000:0000:0000:0000\n",
+	     0},
+	    {"class/infiniband/soft0/ports/1/gid_attrs/types/0", "RoCE v2\n", 0},
+	    {"class/infiniband/soft0/ports/1/gid_attrs/ndevs/0", "lo\n", 0},
+	    {"class/infiniband/soft0/ports/1/gid_attrs/types/1", NULL, -EINVAL},
+	    {"class/infiniband/soft0/ports/1/gids/16", NULL, -ENOENT},
+	    {"class/infiniband/soft0/ports/2/state", NULL, -ENOENT},
+	    {"class/infiniband/soft00/node_guid", NULL, -ENOENT},
+	    {"class/infiniband/soft0/node_guid/x", NULL, -ENOENT},
+	    {"class/infiniband/soft0/node_gui", NULL, -ENOENT},
+	    {"class/infiniband/soft0", NULL, -EISDIR},
+	    {"class/infiniband/soft0/", NULL, -EISDIR},
+	    {"class/infiniband/soft0/device/net/lo", NULL, -EISDIR},
+	    {"class", NULL, -EISDIR},
+	    {"", NULL, -ENOENT},
+	    {"nothing", NULL, -ENOENT},
 	};
 
 	(void)state;
@@ -313,15 +313,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 	const struct CMUnitTest tests[] = {
-		TEST(context),
-		TEST(no_firmware_capability),
-		TEST(device),
-		TEST(port),
-		TEST(gid_entries),
-		TEST(gid_tables),
-		TEST(files),
-		TEST(a_short_buffer_is_not_overrun),
-		TEST(directories),
+	    TEST(context),     TEST(no_firmware_capability),
+	    TEST(device),      TEST(port),
+	    TEST(gid_entries), TEST(gid_tables),
+	    TEST(files),       TEST(a_short_buffer_is_not_overrun),
+	    TEST(directories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,25 +51,21 @@ static void header_faults(void **state)
 		size_t size;
 		int error;
 	} rows[] = {
-		{"good", 0, 0, 0, 0},
-		{"length too short", offsetof(struct ib_uverbs_ioctl_hdr, length), 24, 2, -EINVAL},
-		{"length too long", offsetof(struct ib_uverbs_ioctl_hdr, length), 4096, 2, -EINVAL},
-		{"length over a page", offsetof(struct ib_uverbs_ioctl_hdr, length), 65535, 2,
-		 -EINVAL},
-		{"count too large", offsetof(struct ib_uverbs_ioctl_hdr, num_attrs), 65535, 2,
-		 -EINVAL},
-		{"count zero", offsetof(struct ib_uverbs_ioctl_hdr, num_attrs), 0, 2, -EINVAL},
-		{"reserved1", offsetof(struct ib_uverbs_ioctl_hdr, reserved1), 1, 4,
-		 -EPROTONOSUPPORT},
-		{"reserved2", offsetof(struct ib_uverbs_ioctl_hdr, reserved2), 1, 4,
-		 -EPROTONOSUPPORT},
-		{"another driver", offsetof(struct ib_uverbs_ioctl_hdr, driver_id), 2, 4, -EINVAL},
-		{"no such object", offsetof(struct ib_uverbs_ioctl_hdr, object_id), 99, 2,
-		 -EPROTONOSUPPORT},
-		{"no such method", offsetof(struct ib_uverbs_ioctl_hdr, method_id), 99, 2,
-		 -EPROTONOSUPPORT},
-		{"no such driver method", offsetof(struct ib_uverbs_ioctl_hdr, method_id), 0x1000,
-		 2, -EPROTONOSUPPORT},
+	    {"good", 0, 0, 0, 0},
+	    {"length too short", offsetof(struct ib_uverbs_ioctl_hdr, length), 24, 2, -EINVAL},
+	    {"length too long", offsetof(struct ib_uverbs_ioctl_hdr, length), 4096, 2, -EINVAL},
+	    {"length over a page", offsetof(struct ib_uverbs_ioctl_hdr, length), 65535, 2, -EINVAL},
+	    {"count too large", offsetof(struct ib_uverbs_ioctl_hdr, num_attrs), 65535, 2, -EINVAL},
+	    {"count zero", offsetof(struct ib_uverbs_ioctl_hdr, num_attrs), 0, 2, -EINVAL},
+	    {"reserved1", offsetof(struct ib_uverbs_ioctl_hdr, reserved1), 1, 4, -EPROTONOSUPPORT},
+	    {"reserved2", offsetof(struct ib_uverbs_ioctl_hdr, reserved2), 1, 4, -EPROTONOSUPPORT},
+	    {"another driver", offsetof(struct ib_uverbs_ioctl_hdr, driver_id), 2, 4, -EINVAL},
+	    {"no such object", offsetof(struct ib_uverbs_ioctl_hdr, object_id), 99, 2,
+	     -EPROTONOSUPPORT},
+	    {"no such method", offsetof(struct ib_uverbs_ioctl_hdr, method_id), 99, 2,
+	     -EPROTONOSUPPORT},
+	    {"no such driver method", offsetof(struct ib_uverbs_ioctl_hdr, method_id), 0x1000, 2,
+	     -EPROTONOSUPPORT},
 	};
 
 	(void)state;
@@ -114,32 +110,46 @@ static void attribute_faults(void **state)
 		struct ib_uverbs_attr attr;
 		int error;
 	} rows[] = {
-		{"same twice", 2, {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8, .data = 1},
-		 -EINVAL},
-		{"unknown and mandatory", 2, {.attr_id = 50, .flags = UVERBS_ATTR_F_MANDATORY},
-		 -EPROTONOSUPPORT},
-		{"unknown and optional", 2, {.attr_id = 50}, 0},
-		{"unknown of the driver", 2, {.attr_id = 0x1000}, 0},
-		{"port left out", 0, {.attr_id = 50}, -EINVAL},
-		{"port in 4 bytes", 0,
-		 {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 4, .data = 1}, -EINVAL},
-		{"port in 9 bytes", 0,
-		 {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 9, .data = 1}, -EINVAL},
-		{"port with reserved", 0,
-		 {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM,
-		  .len = 8,
-		  .attr_data = {.reserved = 1},
-		  .data = 1},
-		 -EINVAL},
-		{"port 0", 0, {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8}, -EINVAL},
-		{"port 2", 0, {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8, .data = 2},
-		 -EINVAL},
-		{"port 257", 0, {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8, .data = 257},
-		 -EINVAL},
-		{"answer too short", 1, {.attr_id = UVERBS_ATTR_QUERY_PORT_RESP, .len = 47},
-		 -EINVAL},
-		{"answer not there", 1,
-		 {.attr_id = UVERBS_ATTR_QUERY_PORT_RESP, .len = 48, .data = 16}, -EFAULT},
+	    {"same twice",
+	     2,
+	     {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8, .data = 1},
+	     -EINVAL},
+	    {"unknown and mandatory",
+	     2,
+	     {.attr_id = 50, .flags = UVERBS_ATTR_F_MANDATORY},
+	     -EPROTONOSUPPORT},
+	    {"unknown and optional", 2, {.attr_id = 50}, 0},
+	    {"unknown of the driver", 2, {.attr_id = 0x1000}, 0},
+	    {"port left out", 0, {.attr_id = 50}, -EINVAL},
+	    {"port in 4 bytes",
+	     0,
+	     {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 4, .data = 1},
+	     -EINVAL},
+	    {"port in 9 bytes",
+	     0,
+	     {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 9, .data = 1},
+	     -EINVAL},
+	    {"port with reserved",
+	     0,
+	     {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM,
+	      .len = 8,
+	      .attr_data = {.reserved = 1},
+	      .data = 1},
+	     -EINVAL},
+	    {"port 0", 0, {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8}, -EINVAL},
+	    {"port 2",
+	     0,
+	     {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8, .data = 2},
+	     -EINVAL},
+	    {"port 257",
+	     0,
+	     {.attr_id = UVERBS_ATTR_QUERY_PORT_PORT_NUM, .len = 8, .data = 257},
+	     -EINVAL},
+	    {"answer too short", 1, {.attr_id = UVERBS_ATTR_QUERY_PORT_RESP, .len = 47}, -EINVAL},
+	    {"answer not there",
+	     1,
+	     {.attr_id = UVERBS_ATTR_QUERY_PORT_RESP, .len = 48, .data = 16},
+	     -EFAULT},
 	};
 
 	(void)state;
@@ -181,13 +191,13 @@ static void longer_request(void **state)
 
 	(void)state;
 	assert_int_equal(rig_context(&rig), 0);
-	assert_int_equal(rig_write(&rig, IB_USER_VERBS_CMD_QUERY_DEVICE, req, sizeof(req), NULL,
-				   176, NULL, 0),
-			 0);
+	assert_int_equal(
+	    rig_write(&rig, IB_USER_VERBS_CMD_QUERY_DEVICE, req, sizeof(req), NULL, 176, NULL, 0),
+	    0);
 	req[199] = 1;
-	assert_int_equal(rig_write(&rig, IB_USER_VERBS_CMD_QUERY_DEVICE, req, sizeof(req), NULL,
-				   176, NULL, 0),
-			 -EOPNOTSUPP);
+	assert_int_equal(
+	    rig_write(&rig, IB_USER_VERBS_CMD_QUERY_DEVICE, req, sizeof(req), NULL, 176, NULL, 0),
+	    -EOPNOTSUPP);
 }
 
 /* What libibverbs tries first: it must neither be ENOTTY nor EPROTONOSUPPORT [uverbs.md 3]. */
@@ -206,12 +216,12 @@ static void write_commands(void **state)
 		uint64_t cmd;
 		int error;
 	} rows[] = {
-		{"windows", IB_USER_VERBS_CMD_ALLOC_MW, -EOPNOTSUPP},
-		{"XRC domains", IB_USER_VERBS_CMD_OPEN_XRCD, -EOPNOTSUPP},
-		{"no such command", 0x77, -EOPNOTSUPP},
-		{"no such extended command", UV_WRITE_EX(0x77), -EOPNOTSUPP},
-		{"bit 8", 0x101, -EINVAL},
-		{"bit 32", UINT64_C(0x100000001), -EINVAL},
+	    {"windows", IB_USER_VERBS_CMD_ALLOC_MW, -EOPNOTSUPP},
+	    {"XRC domains", IB_USER_VERBS_CMD_OPEN_XRCD, -EOPNOTSUPP},
+	    {"no such command", 0x77, -EOPNOTSUPP},
+	    {"no such extended command", UV_WRITE_EX(0x77), -EOPNOTSUPP},
+	    {"bit 8", 0x101, -EINVAL},
+	    {"bit 32", UINT64_C(0x100000001), -EINVAL},
 	};
 	uint8_t req[64] = {0};
 
@@ -256,19 +266,18 @@ static void context_faults(void **state)
 		uint16_t len;
 		int error;
 	} rows[] = {
-		{"too short", {.total_num_bfregs = 16}, 12, -EINVAL},
-		{"short form", {.total_num_bfregs = 16}, 8, -EOPNOTSUPP},
-		{"no registers", {.lib_caps = 3}, 32, -EINVAL},
-		{"all low latency",
-		 {.total_num_bfregs = 4, .num_low_latency_bfregs = 4, .lib_caps = 3}, 32, -EINVAL},
-		{"unknown flag", {.total_num_bfregs = 16, .flags = 2, .lib_caps = 3}, 32,
-		 -EOPNOTSUPP},
-		{"comp_mask", {.total_num_bfregs = 16, .comp_mask = 1, .lib_caps = 3}, 32,
-		 -EOPNOTSUPP},
-		{"reserved", {.total_num_bfregs = 16, .reserved2 = 1, .lib_caps = 3}, 32,
-		 -EOPNOTSUPP},
-		{"fixed pages", {.total_num_bfregs = 16, .lib_caps = 1}, 32, -EOPNOTSUPP},
-		{"good", {.total_num_bfregs = 16, .lib_caps = 2}, 32, 0},
+	    {"too short", {.total_num_bfregs = 16}, 12, -EINVAL},
+	    {"short form", {.total_num_bfregs = 16}, 8, -EOPNOTSUPP},
+	    {"no registers", {.lib_caps = 3}, 32, -EINVAL},
+	    {"all low latency",
+	     {.total_num_bfregs = 4, .num_low_latency_bfregs = 4, .lib_caps = 3},
+	     32,
+	     -EINVAL},
+	    {"unknown flag", {.total_num_bfregs = 16, .flags = 2, .lib_caps = 3}, 32, -EOPNOTSUPP},
+	    {"comp_mask", {.total_num_bfregs = 16, .comp_mask = 1, .lib_caps = 3}, 32, -EOPNOTSUPP},
+	    {"reserved", {.total_num_bfregs = 16, .reserved2 = 1, .lib_caps = 3}, 32, -EOPNOTSUPP},
+	    {"fixed pages", {.total_num_bfregs = 16, .lib_caps = 1}, 32, -EOPNOTSUPP},
+	    {"good", {.total_num_bfregs = 16, .lib_caps = 2}, 32, 0},
 	};
 
 	(void)state;
@@ -314,18 +323,18 @@ static void regions(void **state)
 		uint32_t access;
 		int error;
 	} rows[] = {
-		{"good", 0, 4096, 0, 0xf, 0},
-		{"relaxed ordering", 0, 4096, 0, 0x100003, 0},
-		{"own address", 0, 4096, 4096, 0xf, 0},
-		{"address inside a page differs", 0, 4096, 16, 0xf, -EINVAL},
-		{"nothing", 0, 0, 0, 0xf, -EINVAL},
-		{"not there", RIG_MEMORY_BYTES, 4096, 0, 0xf, -EFAULT},
-		{"end not there", 0, RIG_MEMORY_BYTES + 1, 0, 0xf, -EFAULT},
-		{"wraps", 0, UINT64_MAX, 0, 0xf, -EINVAL},
-		{"remote write alone", 0, 4096, 0, 2, -EINVAL},
-		{"remote atomic alone", 0, 4096, 0, 8, -EINVAL},
-		{"unknown access", 0, 4096, 0, 0x1000, -EINVAL},
-		{"on demand", 0, 4096, 0, 0x41, -EOPNOTSUPP},
+	    {"good", 0, 4096, 0, 0xf, 0},
+	    {"relaxed ordering", 0, 4096, 0, 0x100003, 0},
+	    {"own address", 0, 4096, 4096, 0xf, 0},
+	    {"address inside a page differs", 0, 4096, 16, 0xf, -EINVAL},
+	    {"nothing", 0, 0, 0, 0xf, -EINVAL},
+	    {"not there", RIG_MEMORY_BYTES, 4096, 0, 0xf, -EFAULT},
+	    {"end not there", 0, RIG_MEMORY_BYTES + 1, 0, 0xf, -EFAULT},
+	    {"wraps", 0, UINT64_MAX, 0, 0xf, -EINVAL},
+	    {"remote write alone", 0, 4096, 0, 2, -EINVAL},
+	    {"remote atomic alone", 0, 4096, 0, 8, -EINVAL},
+	    {"unknown access", 0, 4096, 0, 0x1000, -EINVAL},
+	    {"on demand", 0, 4096, 0, 0x41, -EOPNOTSUPP},
 	};
 	uint32_t pd;
 
@@ -397,18 +406,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 	const struct CMUnitTest tests[] = {
-		TEST(header_faults),
-		TEST(attributes_not_there),
-		TEST(attribute_faults),
-		TEST(longer_answer_is_zeroed),
-		TEST(longer_request),
-		TEST(write_probe),
-		TEST(write_commands),
-		TEST(context_comes_first),
-		TEST(context_faults),
-		TEST(answer_not_writable_undoes),
-		TEST(regions),
-		TEST(address_handles),
+	    TEST(header_faults),    TEST(attributes_not_there),
+	    TEST(attribute_faults), TEST(longer_answer_is_zeroed),
+	    TEST(longer_request),   TEST(write_probe),
+	    TEST(write_commands),   TEST(context_comes_first),
+	    TEST(context_faults),   TEST(answer_not_writable_undoes),
+	    TEST(regions),          TEST(address_handles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

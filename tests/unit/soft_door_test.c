@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shows that the software NIC's door behaves as the system calls that it stands for: bytes move with and
- * without lent time, events wake poll, a child of fork is refused and harms nobody.
- * By driving the table with raw ioctls, as the library does.
+ * Shows that the software NIC's door behaves as the system calls that it stands for: bytes move
+ * with and without lent time, events wake poll, a child of fork is refused and harms nobody. By
+ * driving the table with raw ioctls, as the library does.
  */
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
@@ -78,10 +78,8 @@ static void make_objects(struct world *world)
 	world->registers = world->os->mmap(world->os->ctx, 4096, PROT_WRITE, MAP_SHARED, world->fd,
 					   (off_t)offset, &error);
 	assert_non_null(world->registers);
-	world->cq = (struct rig_cq){.cqe = 15,
-				    .user_handle = 0xc0c0,
-				    .comp_fd = world->comp_fd,
-				    .uar_page = world->page};
+	world->cq = (struct rig_cq){
+	    .cqe = 15, .user_handle = 0xc0c0, .comp_fd = world->comp_fd, .uar_page = world->page};
 	assert_int_equal(rig_cq(rig, &world->cq), 0);
 	world->data = rig_alloc(rig, 2 * BULK_BYTES);
 	assert_int_equal(rig_mr(rig, world->pd, world->data, 2 * BULK_BYTES, 0xf, &world->mr), 0);
@@ -95,9 +93,8 @@ static void make_objects(struct world *world)
 		assert_int_equal(rig_qp(rig, &world->sides[i].qp), 0);
 	}
 	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(rig_connect(rig, &world->sides[i].qp,
-					     world->sides[1 - i].qp.number),
-				 0);
+		assert_int_equal(
+		    rig_connect(rig, &world->sides[i].qp, world->sides[1 - i].qp.number), 0);
 }
 
 static int open_world(void **state)
@@ -159,8 +156,7 @@ static void post_write(struct world *world, struct side *side, unsigned int from
 
 static bool completed(struct world *world)
 {
-	struct cqe64 *cqe =
-		(struct cqe64 *)(void *)(world->cq.ring + 64 * (world->polled % 16));
+	struct cqe64 *cqe = (struct cqe64 *)(void *)(world->cq.ring + 64 * (world->polled % 16));
 	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
 
 	if ((op_own & CQE_OWNER_MASK) != (world->polled / 16 & 1) || op_own >> 4 == CQE_INVALID)
@@ -200,7 +196,8 @@ static void writes_with_lent_time(void **state)
 	}
 }
 
-/* Time is lent once, at the ring. A pass copies 256 KiB at most: the engine thread does the rest. */
+/* Time is lent once, at the ring. A pass copies 256 KiB at most: the engine thread does the rest.
+ */
 static void the_engine_goes_on(void **state)
 {
 	struct world *world = *state;
@@ -410,15 +407,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 	const struct CMUnitTest tests[] = {
-		TEST(writes_with_lent_time),
-		TEST(the_engine_goes_on),
-		TEST(event_wakes_poll),
-		TEST(entries_refuse),
-		TEST(opened_twice_is_one_door),
-		TEST(child_is_refused_and_harms_nobody),
-		TEST(child_opens_its_own),
-		cmocka_unit_test(child_opens_its_own),
-		cmocka_unit_test(names_and_refusals),
+	    TEST(writes_with_lent_time),
+	    TEST(the_engine_goes_on),
+	    TEST(event_wakes_poll),
+	    TEST(entries_refuse),
+	    TEST(opened_twice_is_one_door),
+	    TEST(child_is_refused_and_harms_nobody),
+	    TEST(child_opens_its_own),
+	    cmocka_unit_test(child_opens_its_own),
+	    cmocka_unit_test(names_and_refusals),
 	};
 
 	unsetenv("RIG5_SOFT");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nic_bench.c - what the core itself costs: two NICs in one process, a wire that is an array, memory
- * copies that are memcpy. Prints nanoseconds (median of repeated runs) for each phase of an 8-byte
- * send, and the payload rate of 64 KiB sends and writes; under `valgrind --tool=callgrind` the
- * phase_* functions give instructions.
+ * nic_bench.c - what the core itself costs: two NICs in one process, a wire that is an array,
+ * memory copies that are memcpy. Prints nanoseconds (median of repeated runs) for each phase of an
+ * 8-byte send, and the payload rate of 64 KiB sends and writes; under `valgrind --tool=callgrind`
+ * the phase_* functions give instructions.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ _Noreturn void base_panic(const char *file, int line, const char *expr)
 	abort();
 }
 
-/* ---- world ------------------------------------------------------------------------------------------------ */
+/* ---- world ----------------------------------------------------------------------------------- */
 
 struct slot {
 	uint32_t len;
@@ -54,7 +54,7 @@ struct side {
 	uint32_t key;
 	uint32_t qpn;
 	uint32_t cqn;
-	uint8_t *buf;	/* receive ring, then send ring */
+	uint8_t *buf; /* receive ring, then send ring */
 	uint32_t *db;
 	uint8_t *cq;
 	uint32_t *cq_db;
@@ -166,16 +166,16 @@ static void make_objects(struct side *s)
 {
 	struct nic_mkey_attr mkey = {0};
 	struct nic_cq_attr cq = {.cqe_count_log2 = CQ_LOG2, .cqe_size_bytes = 64};
-	struct nic_qp_attr qp = {.sq_wqebb_count = SQ_COUNT, .rq_wqe_count = RQ_COUNT,
-				 .rq_wqe_size_log2 = 4};
+	struct nic_qp_attr qp = {
+	    .sq_wqebb_count = SQ_COUNT, .rq_wqe_count = RQ_COUNT, .rq_wqe_size_log2 = 4};
 
 	check(nic_pd_create(s->nic, &s->pdn));
 	s->data = map(1 << 20);
 	mkey.pdn = qp.pdn = s->pdn;
 	mkey.va = mkey.host_va = (uintptr_t)s->data;
 	mkey.len_bytes = 1 << 20;
-	mkey.access = NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F |
-		      NIC_ACCESS_REMOTE_READ_F;
+	mkey.access =
+	    NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F;
 	check(nic_mkey_create(s->nic, &mkey, &s->key));
 	s->cq = map(64 << CQ_LOG2);
 	s->cq_db = map(4096);
@@ -193,19 +193,19 @@ static void make_objects(struct side *s)
 static void connect_to(struct side *s, const struct side *peer)
 {
 	struct nic_qp_params p = {
-		.set = NIC_QP_SET_STATE_F | NIC_QP_SET_PKEY_INDEX_F | NIC_QP_SET_PORT_F |
-		       NIC_QP_SET_ACCESS_F,
-		.state = NIC_QP_INIT,
-		.port = 1,
-		.access = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F,
-		.mtu_bytes = MTU_BYTES,
-		.timeout = 14,
-		.retry_count = 7,
-		.rnr_retry = 7,
-		.min_rnr_timer = 12,
-		.rd_atomic = 16,
-		.dest_rd_atomic = 16,
-		.dest_qpn = peer->qpn,
+	    .set = NIC_QP_SET_STATE_F | NIC_QP_SET_PKEY_INDEX_F | NIC_QP_SET_PORT_F |
+		   NIC_QP_SET_ACCESS_F,
+	    .state = NIC_QP_INIT,
+	    .port = 1,
+	    .access = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F,
+	    .mtu_bytes = MTU_BYTES,
+	    .timeout = 14,
+	    .retry_count = 7,
+	    .rnr_retry = 7,
+	    .min_rnr_timer = 12,
+	    .rd_atomic = 16,
+	    .dest_rd_atomic = 16,
+	    .dest_qpn = peer->qpn,
 	};
 
 	check(nic_qp_modify(s->nic, s->qpn, &p, now_ns));
@@ -221,22 +221,31 @@ static void connect_to(struct side *s, const struct side *peer)
 
 static void make_world(void)
 {
-	static const struct nic_config config = {
-		.qp_count_max = 4096, .cq_count_max = 1024, .mkey_count_max = 1024,
-		.pd_count_max = 64, .mtu_max_bytes = MTU_BYTES, .rd_atomic_max = 16,
-		.message_max_bytes_log2 = 31};
+	static const struct nic_config config = {.qp_count_max = 4096,
+						 .cq_count_max = 1024,
+						 .mkey_count_max = 1024,
+						 .pd_count_max = 64,
+						 .mtu_max_bytes = MTU_BYTES,
+						 .rd_atomic_max = 16,
+						 .message_max_bytes_log2 = 31};
 
 	for (uint32_t i = 0; i < 2; i++) {
 		struct side *s = &sides[i];
 
 		s->index = i;
 		s->wire = map(sizeof(struct slot) * WIRE_SLOTS);
-		s->env = (struct nic_env){
-			.ctx = s, .mem_read = mem_read, .mem_write = mem_write,
-			.mem_load32 = mem_load32, .mem_store32 = mem_store32,
-			.mem_cas64 = mem_cas64, .tx_reserve = tx_reserve, .tx_commit = tx_commit,
-			.tx_cancel = tx_cancel, .tx_untaken = tx_untaken, .qpn_block = qpn_block,
-			.event = event};
+		s->env = (struct nic_env){.ctx = s,
+					  .mem_read = mem_read,
+					  .mem_write = mem_write,
+					  .mem_load32 = mem_load32,
+					  .mem_store32 = mem_store32,
+					  .mem_cas64 = mem_cas64,
+					  .tx_reserve = tx_reserve,
+					  .tx_commit = tx_commit,
+					  .tx_cancel = tx_cancel,
+					  .tx_untaken = tx_untaken,
+					  .qpn_block = qpn_block,
+					  .event = event};
 		s->nic = nic_init(map(nic_arena_bytes(&config)), &config, &s->env, i);
 		make_objects(s);
 	}
@@ -244,7 +253,7 @@ static void make_world(void)
 	connect_to(&sides[1], &sides[0]);
 }
 
-/* ---- the application's part ------------------------------------------------------------------------------------ */
+/* ---- the application's part ------------------------------------------------------------------ */
 
 static void post_receive(struct side *s, uint32_t len)
 {
@@ -278,10 +287,10 @@ static uint64_t post(struct side *s, enum wqe_opcode opcode, bool inlined, uint3
 		be64_store(data + 8, (uintptr_t)s->data);
 	}
 	data += 16;
-	*(struct wqe_ctrl_seg *)wqe = (struct wqe_ctrl_seg){
-		.opmod_idx_opcode = wqe_ctrl_op(0, s->sq_pi, opcode),
-		.qpn_ds = wqe_ctrl_qpn_ds(s->qpn, (uint32_t)(data - wqe) / 16),
-		.fm_ce_se = WQE_CE_ALWAYS};
+	*(struct wqe_ctrl_seg *)wqe =
+	    (struct wqe_ctrl_seg){.opmod_idx_opcode = wqe_ctrl_op(0, s->sq_pi, opcode),
+				  .qpn_ds = wqe_ctrl_qpn_ds(s->qpn, (uint32_t)(data - wqe) / 16),
+				  .fm_ce_se = WQE_CE_ALWAYS};
 	s->sq_pi++;
 	__atomic_store_n(&s->db[DB_SEND], be32_from(s->sq_pi).raw, __ATOMIC_RELEASE);
 	memcpy(&word, wqe, sizeof(word));
@@ -298,7 +307,7 @@ static void poll_one(struct side *s)
 	s->cq_db[DB_CQ_CONSUMER] = be32_from(s->ci & DB_CQ_INDEX_MASK).raw;
 }
 
-/* ---- phases: not inlined, so that a profiler names them ------------------------------------------------------------ */
+/* ---- phases: not inlined, so that a profiler names them -------------------------------------- */
 
 static const struct nic_budget budget = {.packets = 64, .bytes = 256 << 10};
 

@@ -2,15 +2,15 @@
 /*
  * comp.c - what comes back to a requester: acknowledgements, responses, refusals, and silence.
  *
- * psn_una is the only measure of progress. It moves over SENDs and WRITEs when they are acknowledged,
- * which a later response does too, and over READs and atomics only when their data is in. Whatever
- * names a PSN that is not outstanding is a ghost, and is dropped.
+ * psn_una is the only measure of progress. It moves over SENDs and WRITEs when they are
+ * acknowledged, which a later response does too, and over READs and atomics only when their data is
+ * in. Whatever names a PSN that is not outstanding is a ghost, and is dropped.
  */
 #include "nic/nic_priv.h"
 
 #define FAULT(synd, vend) ((struct nic_fault){CQE_SYND_##synd, CQE_VENDOR_##vend})
 
-/* ---- completing operations ------------------------------------------------------------------------------ */
+/* ---- completing operations ------------------------------------------------------------------- */
 
 static void complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
 {
@@ -23,10 +23,10 @@ static void complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op
 	if (!(op->flags & NIC_OP_SIGNAL_F))
 		return;
 	done = (struct nic_done){
-		.opcode = CQE_REQ,
-		.send_opcode = op->opcode,
-		.wqe_counter = op->wqe_index,
-		.byte_cnt = op->len_bytes,
+	    .opcode = CQE_REQ,
+	    .send_opcode = op->opcode,
+	    .wqe_counter = op->wqe_index,
+	    .byte_cnt = op->len_bytes,
 	};
 	nic_cq_done(nic, qp, qp->cqn_send, &done);
 }
@@ -62,7 +62,7 @@ void nic_comp_advance(struct nic *nic, struct nic_qp *qp)
 	nic_qp_drained(nic, qp);
 }
 
-/* ---- progress --------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static bool outstanding(const struct nic_qp *qp, uint32_t psn)
 {
@@ -123,7 +123,7 @@ static bool acknowledge(struct nic *nic, struct nic_qp *qp, uint32_t upto)
 	return whole;
 }
 
-/* ---- retrying ----------------------------------------------------------------------------------------------- */
+/* ---- retrying -------------------------------------------------------------------------------- */
 
 /* Sends again from psn_una on, or gives up. */
 static void retry(struct nic *nic, struct nic_qp *qp)
@@ -164,7 +164,7 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 	retry(nic, qp);
 }
 
-/* ---- acknowledgements ------------------------------------------------------------------------------------------ */
+/* ---- acknowledgements ------------------------------------------------------------------------ */
 
 static void rnr(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t code)
 {
@@ -244,9 +244,10 @@ static void rx_ack(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt
 	UNREACHABLE();
 }
 
-/* ---- responses --------------------------------------------------------------------------------------------------- */
+/* ---- responses ------------------------------------------------------------------------------- */
 
-/* The oldest operation, if this response is its next one; else NULL, and what that means is done. */
+/* The oldest operation, if this response is its next one; else NULL, and what that means is done.
+ */
 static const struct nic_op *answered(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	const struct nic_op *op;

@@ -2,14 +2,14 @@
 /*
  * cq.c - completion queues: entries written, owner bit last; overrun; arm and notify.
  *
- * The application's consumer index is read only when the ring looks full. Its arm word is read only in
- * nic_cq_look: an entry that is written between the application's last poll and that look is found then,
- * because the arm word carries the consumer index it was made with. So no event is lost, whichever of
- * poll, write, arm and look comes first [uverbs 6].
+ * The application's consumer index is read only when the ring looks full. Its arm word is read only
+ * in nic_cq_look: an entry that is written between the application's last poll and that look is
+ * found then, because the arm word carries the consumer index it was made with. So no event is
+ * lost, whichever of poll, write, arm and look comes first [uverbs 6].
  */
 #include "nic/nic_priv.h"
 
-#include <errno.h>
+#include <linux/errno.h>
 
 enum {
 	CQE_TAIL_OFF = 60, /* the last word: wqe_counter, signature, op_own */
@@ -23,7 +23,7 @@ struct nic_cq *nic_cq_find(const struct nic *nic, uint32_t cqn)
 	return &nic->cqs[cqn];
 }
 
-/* ---- create, destroy -------------------------------------------------------------------------------- */
+/* ---- create, destroy ------------------------------------------------------------------------- */
 
 static bool cq_attr_ok(const struct nic_cq_attr *attr)
 {
@@ -39,25 +39,26 @@ int nic_cq_create(struct nic *nic, const struct nic_cq_attr *attr, uint32_t *cqn
 
 	if (!cq_attr_ok(attr))
 		return -EINVAL;
-	/* The first legal arm word is 0, which fresh memory holds too: so it must not be 0 before. */
+	/* The first legal arm word is 0, which fresh memory holds too: so it must not be 0 before.
+	 */
 	if (!nic_mem_store32(nic, attr->db_va + arm_va_off, UINT32_MAX))
 		return -EFAULT;
 	if (!nic_slot_take(&nic->cq_slots, 0, &index))
 		return -ENOMEM;
 	nic->cqs[index] = (struct nic_cq){
-		.buf_va = attr->buf_va,
-		.db_va = attr->db_va,
-		.count_log2 = (uint8_t)attr->cqe_count_log2,
-		.size_log2 = attr->cqe_size_bytes == 64 ? 6 : 7,
-		.overrun_ignored = attr->overrun_ignored,
-		.cookie = attr->cookie,
-		.live = true,
-		.watch = nic->cq_watch_count,
+	    .buf_va = attr->buf_va,
+	    .db_va = attr->db_va,
+	    .count_log2 = (uint8_t)attr->cqe_count_log2,
+	    .size_log2 = attr->cqe_size_bytes == 64 ? 6 : 7,
+	    .overrun_ignored = attr->overrun_ignored,
+	    .cookie = attr->cookie,
+	    .live = true,
+	    .watch = nic->cq_watch_count,
 	};
 	nic->cq_watch[nic->cq_watch_count++] = (struct nic_cq_watch){
-		.db_va = attr->db_va + arm_va_off,
-		.seen = UINT32_MAX,
-		.cqn = index,
+	    .db_va = attr->db_va + arm_va_off,
+	    .seen = UINT32_MAX,
+	    .cqn = index,
 	};
 	*cqn = index;
 	return 0;
@@ -80,7 +81,7 @@ int nic_cq_destroy(struct nic *nic, uint32_t cqn)
 	return 0;
 }
 
-/* ---- arm and notify ---------------------------------------------------------------------------------- */
+/* ---- arm and notify -------------------------------------------------------------------------- */
 
 static void event(struct nic *nic, uint32_t cqn, enum nic_event_kind kind)
 {
@@ -128,9 +129,10 @@ void nic_cq_arm(struct nic *nic, uint32_t cqn, uint64_t now_ns)
 		nic_cq_look(nic, &nic->cq_watch[cq->watch]);
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
-/* The queue is of no use any more, and so are the queue pairs that complete to it [IBTA1 11.6.3.2]. */
+/* The queue is of no use any more, and so are the queue pairs that complete to it [IBTA1 11.6.3.2].
+ */
 static void fail(struct nic *nic, uint32_t cqn)
 {
 	nic->cqs[cqn].failed = true;
@@ -188,17 +190,18 @@ static bool owner(const struct nic *nic, uint32_t cqn)
 	return ring_lap(nic->cqs[cqn].pi, nic->cqs[cqn].count_log2);
 }
 
-void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, const struct nic_done *done)
+void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
+		 const struct nic_done *done)
 {
 	struct cqe64 cqe = {
-		.flags_rqpn = be32_from(qp->params.dest_qpn),
-		.srqn_uidx = be32_from(qp->user_index),
-		.imm_inval_pkey = be32_from(done->imm),
-		.byte_cnt = be32_from(done->byte_cnt),
-		.timestamp = be64_from(nic->now_ns),
-		.sop_drop_qpn = be32_from((uint32_t)done->send_opcode << 24 | qp->number),
-		.wqe_counter = be16_from(done->wqe_counter),
-		.op_own = cqe_op_own(done->opcode, done->solicited, owner(nic, cqn)),
+	    .flags_rqpn = be32_from(qp->params.dest_qpn),
+	    .srqn_uidx = be32_from(qp->user_index),
+	    .imm_inval_pkey = be32_from(done->imm),
+	    .byte_cnt = be32_from(done->byte_cnt),
+	    .timestamp = be64_from(nic->now_ns),
+	    .sop_drop_qpn = be32_from((uint32_t)done->send_opcode << 24 | qp->number),
+	    .wqe_counter = be16_from(done->wqe_counter),
+	    .op_own = cqe_op_own(done->opcode, done->solicited, owner(nic, cqn)),
 	};
 
 	push(nic, cqn, &cqe, done->solicited);
@@ -211,12 +214,12 @@ void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum c
 		struct cqe_err64 err;
 		struct cqe64 cqe;
 	} entry = {.err = {
-			   .srqn_uidx = be32_from(qp->user_index),
-			   .vendor_syndrome = fault.vendor,
-			   .syndrome = fault.syndrome,
-			   .sop_drop_qpn = be32_from((uint32_t)send_opcode << 24 | qp->number),
-			   .wqe_counter = be16_from(wqe_counter),
-			   .op_own = cqe_op_own(opcode, false, owner(nic, cqn)),
+		       .srqn_uidx = be32_from(qp->user_index),
+		       .vendor_syndrome = fault.vendor,
+		       .syndrome = fault.syndrome,
+		       .sop_drop_qpn = be32_from((uint32_t)send_opcode << 24 | qp->number),
+		       .wqe_counter = be16_from(wqe_counter),
+		       .op_own = cqe_op_own(opcode, false, owner(nic, cqn)),
 		   }};
 	bool flushed = fault.syndrome == CQE_SYND_WR_FLUSH;
 

@@ -2,8 +2,8 @@
 /*
  * mem.c - keys and bounds, and the only calls of the environment's guarded copies.
  *
- * A key is looked up each time bytes move: nothing remembers a translation, so nothing has to be told
- * when a region goes away.
+ * A key is looked up each time bytes move: nothing remembers a translation, so nothing has to be
+ * told when a region goes away.
  */
 #include "nic/nic_priv.h"
 
@@ -39,8 +39,8 @@ enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struc
 
 		if (wqe->inline_mask >> i & 1)
 			continue;
-		verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va, piece->len_bytes, 0,
-					&host_va);
+		verdict =
+		    nic_mem_check(nic, pdn, piece->lkey, piece->va, piece->len_bytes, 0, &host_va);
 		if (verdict != NIC_MEM_OK)
 			return verdict;
 	}
@@ -104,8 +104,8 @@ enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, 
 		if (wqe->inline_mask >> wqe->at_piece & 1) {
 			memcpy(dst, wqe->raw + piece->va + piece_off, part);
 		} else {
-			verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part, 0,
-						&host_va);
+			verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part,
+						0, &host_va);
 			if (verdict != NIC_MEM_OK)
 				return verdict;
 			if (!nic_mem_read(nic, dst, host_va, part))

@@ -34,14 +34,14 @@ struct nic;
  * turns it into addresses; the core only stores it and compares GIDs.
  */
 struct nic_path {
-	uint8_t dgid[16];	/* peer's GID, network order */
-	uint8_t sgid[16];	/* our GID at sgid_index, network order */
+	uint8_t dgid[16]; /* peer's GID, network order */
+	uint8_t sgid[16]; /* our GID at sgid_index, network order */
 	uint8_t sgid_index;
-	uint8_t traffic_class;	/* DSCP << 2; the ECN bits belong to the NIC */
+	uint8_t traffic_class; /* DSCP << 2; the ECN bits belong to the NIC */
 	uint8_t hop_limit;
 	uint8_t sl;
-	uint16_t udp_sport;	/* 0xC000 and up */
-	uint16_t dlid;		/* InfiniBand only */
+	uint16_t udp_sport; /* 0xC000 and up */
+	uint16_t dlid;      /* InfiniBand only */
 	uint32_t flow_label;
 };
 
@@ -49,7 +49,7 @@ struct nic_path {
 
 enum nic_event_kind {
 	NIC_EVENT_CQ_COMPLETION, /* an armed completion queue has a completion; one event per arm */
-	NIC_EVENT_CQ_ERROR,	 /* completion queue overrun */
+	NIC_EVENT_CQ_ERROR,      /* completion queue overrun */
 	NIC_EVENT_QP_FATAL,
 	NIC_EVENT_QP_REQ_ERR, /* invalid request at the responder (e.g. message over its receive) */
 	NIC_EVENT_QP_ACCESS_ERR,
@@ -63,8 +63,8 @@ enum nic_event_kind {
 
 struct nic_event {
 	enum nic_event_kind kind;
-	uint32_t number;	/* CQN, QPN or SRQN */
-	uint64_t cookie;	/* of that object, as given at create */
+	uint32_t number; /* CQN, QPN or SRQN */
+	uint64_t cookie; /* of that object, as given at create */
 };
 
 struct nic_env {
@@ -107,11 +107,11 @@ struct nic_env {
 /* ---- life ------------------------------------------------------------------------------------ */
 
 struct nic_config {
-	uint32_t qp_count_max;	  /* multiple of 4096, at most 65536 */
+	uint32_t qp_count_max; /* multiple of 4096, at most 65536 */
 	uint32_t cq_count_max;
 	uint32_t mkey_count_max;
 	uint32_t pd_count_max;
-	uint32_t mtu_max_bytes;	  /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
+	uint32_t mtu_max_bytes; /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
 	/* outstanding READs and atomics per queue pair, each way; at most 16 */
 	uint32_t rd_atomic_max;
 	uint32_t message_max_bytes_log2; /* 31 in the core's tests, 30 as the port reports it */
@@ -131,15 +131,15 @@ struct nic *nic_init(void *arena, const struct nic_config *config, const struct 
 int nic_pd_create(struct nic *nic, uint32_t *pdn);
 int nic_pd_destroy(struct nic *nic, uint32_t pdn); /* -EBUSY while a key or queue pair uses it */
 
-#define NIC_ACCESS_LOCAL_WRITE_F (1u << 0)
-#define NIC_ACCESS_REMOTE_WRITE_F (1u << 1)
-#define NIC_ACCESS_REMOTE_READ_F (1u << 2)
+#define NIC_ACCESS_LOCAL_WRITE_F   (1u << 0)
+#define NIC_ACCESS_REMOTE_WRITE_F  (1u << 1)
+#define NIC_ACCESS_REMOTE_READ_F   (1u << 2)
 #define NIC_ACCESS_REMOTE_ATOMIC_F (1u << 3)
 
 struct nic_mkey_attr {
 	uint32_t pdn;
 	uint32_t access; /* NIC_ACCESS_*_F; remote write or atomic without local write: -EINVAL */
-	uint64_t va;		/* first address as the application and its peers name it */
+	uint64_t va;     /* first address as the application and its peers name it */
 	uint64_t len_bytes;
 	uint64_t host_va; /* where those bytes are in this process; equal to va for host memory */
 };
@@ -149,7 +149,7 @@ int nic_mkey_destroy(struct nic *nic, uint32_t key);
 
 struct nic_cq_attr {
 	uint64_t buf_va;
-	uint64_t db_va;		/* doorbell record: [0] consumer index, [1] arm */
+	uint64_t db_va; /* doorbell record: [0] consumer index, [1] arm */
 	uint32_t cqe_count_log2;
 	uint32_t cqe_size_bytes; /* 64, or 128 (then the CQE is the second half) */
 	bool overrun_ignored;
@@ -177,49 +177,49 @@ struct nic_qp_attr {
 	uint32_t pdn;
 	uint32_t cqn_send;
 	uint32_t cqn_recv;
-	uint64_t buf_va;	/* receive ring first, send ring behind it [uverbs.md 3.4] */
-	uint64_t db_va;		/* [0] receive counter, [1] send counter */
+	uint64_t buf_va;         /* receive ring first, send ring behind it [uverbs.md 3.4] */
+	uint64_t db_va;          /* [0] receive counter, [1] send counter */
 	uint32_t sq_wqebb_count; /* power of two; 0: no send ring */
-	uint32_t rq_wqe_count;	 /* power of two; 0: no receive ring */
+	uint32_t rq_wqe_count;   /* power of two; 0: no receive ring */
 	uint32_t rq_wqe_size_log2;
-	uint32_t user_index;	/* what its CQEs carry at srqn_uidx */
+	uint32_t user_index; /* what its CQEs carry at srqn_uidx */
 	bool sq_signal_all;
 	uint64_t cookie;
 };
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
 int nic_qp_destroy(struct nic *nic, uint32_t qpn);
 
-#define NIC_QP_SET_STATE_F (1u << 0)
-#define NIC_QP_SET_ACCESS_F (1u << 1)
-#define NIC_QP_SET_PATH_F (1u << 2)
-#define NIC_QP_SET_MTU_F (1u << 3)
-#define NIC_QP_SET_TIMEOUT_F (1u << 4)
-#define NIC_QP_SET_RETRY_F (1u << 5)
-#define NIC_QP_SET_RNR_RETRY_F (1u << 6)
-#define NIC_QP_SET_RQ_PSN_F (1u << 7)
-#define NIC_QP_SET_SQ_PSN_F (1u << 8)
-#define NIC_QP_SET_RD_ATOMIC_F (1u << 9)
+#define NIC_QP_SET_STATE_F          (1u << 0)
+#define NIC_QP_SET_ACCESS_F         (1u << 1)
+#define NIC_QP_SET_PATH_F           (1u << 2)
+#define NIC_QP_SET_MTU_F            (1u << 3)
+#define NIC_QP_SET_TIMEOUT_F        (1u << 4)
+#define NIC_QP_SET_RETRY_F          (1u << 5)
+#define NIC_QP_SET_RNR_RETRY_F      (1u << 6)
+#define NIC_QP_SET_RQ_PSN_F         (1u << 7)
+#define NIC_QP_SET_SQ_PSN_F         (1u << 8)
+#define NIC_QP_SET_RD_ATOMIC_F      (1u << 9)
 #define NIC_QP_SET_DEST_RD_ATOMIC_F (1u << 10)
-#define NIC_QP_SET_MIN_RNR_TIMER_F (1u << 11)
-#define NIC_QP_SET_DEST_QPN_F (1u << 12)
-#define NIC_QP_SET_PKEY_INDEX_F (1u << 13)
-#define NIC_QP_SET_PORT_F (1u << 14)
-#define NIC_QP_SET_CUR_STATE_F (1u << 15)
+#define NIC_QP_SET_MIN_RNR_TIMER_F  (1u << 11)
+#define NIC_QP_SET_DEST_QPN_F       (1u << 12)
+#define NIC_QP_SET_PKEY_INDEX_F     (1u << 13)
+#define NIC_QP_SET_PORT_F           (1u << 14)
+#define NIC_QP_SET_CUR_STATE_F      (1u << 15)
 
 /* The attributes of a queue pair, for modify (those whose bit is set in `set`) and query (all). */
 struct nic_qp_params {
 	uint32_t set;
 	enum nic_qp_state state;
 	enum nic_qp_state cur_state;
-	uint32_t access;	 /* NIC_ACCESS_REMOTE_*_F */
+	uint32_t access; /* NIC_ACCESS_REMOTE_*_F */
 	struct nic_path path;
 	uint32_t mtu_bytes;
-	uint8_t timeout;	 /* 4.096 us << timeout; 0: for ever */
-	uint8_t retry_count;	 /* 0 to 7 */
-	uint8_t rnr_retry;	 /* 7: without end */
-	uint8_t min_rnr_timer;	 /* code [IBTA1 table 45] */
-	uint8_t rd_atomic;	 /* as initiator */
-	uint8_t dest_rd_atomic;	 /* as responder */
+	uint8_t timeout;        /* 4.096 us << timeout; 0: for ever */
+	uint8_t retry_count;    /* 0 to 7 */
+	uint8_t rnr_retry;      /* 7: without end */
+	uint8_t min_rnr_timer;  /* code [IBTA1 table 45] */
+	uint8_t rd_atomic;      /* as initiator */
+	uint8_t dest_rd_atomic; /* as responder */
 	uint8_t port;
 	uint16_t pkey_index;
 	uint32_t rq_psn;
@@ -256,22 +256,22 @@ struct nic_rx {
 	const uint8_t *bth; /* BTH up to and including pad. May change under us: headers are copied
 				   once, payload is copied once. */
 	size_t len_bytes;
-	const uint8_t *sgid;	/* 16 bytes, who sent it; NULL: this very port (the local wire), and only
-				   queue pairs whose peer has our own GID take it */
-	const uint8_t *dgid;	/* 16 bytes, NULL likewise */
-	uint8_t traffic_class;	/* as received, ECN included */
+	const uint8_t *sgid;   /* 16 bytes, who sent it; NULL: this very port (the local wire), and
+				  only   queue pairs whose peer has our own GID take it */
+	const uint8_t *dgid;   /* 16 bytes, NULL likewise */
+	uint8_t traffic_class; /* as received, ECN included */
 };
 void nic_rx(struct nic *nic, const struct nic_rx *packet, uint64_t now_ns);
 
 struct nic_budget {
-	uint32_t packets;	/* packets to send at most */
-	uint32_t bytes;		/* payload bytes to send at most, give or take one packet */
+	uint32_t packets; /* packets to send at most */
+	uint32_t bytes;   /* payload bytes to send at most, give or take one packet */
 };
 
 enum nic_more {
-	NIC_IDLE,	/* nothing to do before nic_deadline_ns */
-	NIC_BUSY,	/* the budget ended first: run again */
-	NIC_BLOCKED,	/* the wire had no room: run again when it may have */
+	NIC_IDLE,    /* nothing to do before nic_deadline_ns */
+	NIC_BUSY,    /* the budget ended first: run again */
+	NIC_BLOCKED, /* the wire had no room: run again when it may have */
 };
 /* nic_run - sends what is due (acknowledgements, responses, requests) and runs expired timers. */
 enum nic_more nic_run(struct nic *nic, const struct nic_budget *budget, uint64_t now_ns);
@@ -282,14 +282,15 @@ uint64_t nic_deadline_ns(const struct nic *nic);
 /* ---- seeing it ------------------------------------------------------------------------------- */
 
 /* X(name): one uint64_t each, counted since nic_init. */
-#define NIC_COUNTERS(X)                                                                            \
-	X(tx_packets) X(tx_payload_bytes) X(rx_packets) X(rx_payload_bytes)                    \
-	X(rx_drop_malformed) X(rx_drop_qpn) X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey) \
-	X(rx_drop_ack) X(rx_duplicate) X(rx_out_of_sequence)                                       \
-	X(tx_ack) X(tx_nak_sequence) X(tx_nak_invalid) X(tx_nak_access) X(tx_nak_operational)  \
-	X(tx_rnr) X(rx_nak) X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)   \
-	X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)                  \
-	X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)
+#define NIC_COUNTERS(X)                                                                           \
+	X(tx_packets)                                                                             \
+	X(tx_payload_bytes) X(rx_packets) X(rx_payload_bytes) X(rx_drop_malformed) X(rx_drop_qpn) \
+	    X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey) X(rx_drop_ack) X(rx_duplicate)    \
+		X(rx_out_of_sequence) X(tx_ack) X(tx_nak_sequence) X(tx_nak_invalid)              \
+		    X(tx_nak_access) X(tx_nak_operational) X(tx_rnr) X(rx_nak) X(rx_rnr)          \
+			X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits) X(req_cqe_error)   \
+			    X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush) X(db_ahead)      \
+				X(db_fault) X(cq_overrun) X(mem_fault)
 
 struct nic_counters {
 #define X(name) uint64_t name;

@@ -4,17 +4,17 @@
  *
  * An entry of a send ring lives through three files. req.c copies it (wqe.c), gives it packet
  * sequence numbers and a record in the queue pair's ring of operations, and sends its packets.
- * comp.c takes what comes back, moves psn_una on, and completes the oldest operations. A record holds
- * only what cannot be read again: a retransmission copies the entry from the ring once more and checks
- * that it is still the same.
+ * comp.c takes what comes back, moves psn_una on, and completes the oldest operations. A record
+ * holds only what cannot be read again: a retransmission copies the entry from the ring once more
+ * and checks that it is still the same.
  *
  *   operations   op_tail ........... op_cur ........ op_head       free-running counts
  *   PSNs         psn_una ........... psn_send ...... psn_next      psn_high: highest ever sent + 1
  *                oldest not          next packet     first PSN of
  *                acknowledged        to send         the next operation
  *
- * The responder's output has an order too, that of the requests: responses of READs and atomics that
- * are due (res_due), then one NAK or ACK.
+ * The responder's output has an order too, that of the requests: responses of READs and atomics
+ * that are due (res_due), then one NAK or ACK.
  */
 #ifndef NIC_NIC_PRIV_H
 #define NIC_NIC_PRIV_H
@@ -34,23 +34,23 @@
 enum {
 	NIC_OPS_LOG2 = 7,
 	NIC_OPS = 1 << NIC_OPS_LOG2, /* operations of a queue pair that are sent and not complete */
-	NIC_RES = 16,		     /* responses a responder remembers, to repeat them */
+	NIC_RES = 16,                /* responses a responder remembers, to repeat them */
 	NIC_PSN_WINDOW = 1 << 23,    /* PSNs between the oldest not acknowledged and the newest
 					[IBTA1 9.7.2] */
-	NIC_ACK_EVERY = 16,	     /* in a long message, every packet whose PSN ends so asks for an
-					acknowledgement; a power of two */
-	NIC_VISIT_PACKETS = 16,	     /* a queue pair's turn: packets as responder, and as requester */
-	NIC_VISIT_FLUSHES = 64,	     /* likewise, completions of a queue pair in error */
+	NIC_ACK_EVERY = 16,     /* in a long message, every packet whose PSN ends so asks for an
+				   acknowledgement; a power of two */
+	NIC_VISIT_PACKETS = 16, /* a queue pair's turn: packets as responder, and as requester */
+	NIC_VISIT_FLUSHES = 64, /* likewise, completions of a queue pair in error */
 	NIC_BLOCK_LOG2 = 12,
 	NIC_BLOCK = 1 << NIC_BLOCK_LOG2,
 	NIC_BLOCKS_MAX = 16,
 	NIC_PIECES_MAX = WQE_DS_MAX,
 	NIC_WQE_BYTES_MAX = (WQE_DS_MAX + 1) * WQE_UNIT_BYTES,
-	NIC_QPS_SPARE = 64,	     /* numbers rest in the free list while there are fresh ones */
-	NIC_MKEY_FIRST = 2,	     /* so that no key is 0 or WQE_LKEY_INVALID, whatever its tag */
+	NIC_QPS_SPARE = 64, /* numbers rest in the free list while there are fresh ones */
+	NIC_MKEY_FIRST = 2, /* so that no key is 0 or WQE_LKEY_INVALID, whatever its tag */
 };
 
-/* ---- tables (obj.c) ----------------------------------------------------------------------------- */
+/* ---- tables (obj.c) -------------------------------------------------------------------------- */
 
 struct nic_pd;
 struct nic_cq;
@@ -87,18 +87,18 @@ struct nic_mkey {
 struct nic_cq {
 	uint64_t buf_va;
 	uint64_t db_va;
-	uint32_t pi;		/* entries ever written; 24 bits of it are compared */
-	uint32_t ci;		/* the application's count, as last read */
-	uint32_t solicited_pi;	/* pi just after the last entry that wakes a solicited-only arm */
+	uint32_t pi;           /* entries ever written; 24 bits of it are compared */
+	uint32_t ci;           /* the application's count, as last read */
+	uint32_t solicited_pi; /* pi just after the last entry that wakes a solicited-only arm */
 	uint8_t count_log2;
 	uint8_t size_log2;
 	bool live;
 	bool overrun_ignored;
-	bool failed;		/* overrun, or its ring is not writable: nothing is written any more */
+	bool failed; /* overrun, or its ring is not writable: nothing is written any more */
 	bool armed;
 	bool armed_solicited;
 	uint32_t users;
-	uint32_t watch;		/* its place in nic->cq_watch */
+	uint32_t watch; /* its place in nic->cq_watch */
 	uint64_t cookie;
 };
 
@@ -113,16 +113,16 @@ struct nic_qp_watch {
 	uint64_t db_va;
 	uint32_t index;
 	uint16_t sq_seen;
-	uint8_t look;		/* enum nic_look */
+	uint8_t look; /* enum nic_look */
 };
 
 enum nic_look {
 	NIC_LOOK_NOT,
-	NIC_LOOK_SQ,	/* ready to send: the send counter */
+	NIC_LOOK_SQ,    /* ready to send: the send counter */
 	NIC_LOOK_FLUSH, /* in error: both counters */
 };
 
-/* ---- entries (wqe.c) ---------------------------------------------------------------------------- */
+/* ---- entries (wqe.c) ------------------------------------------------------------------------- */
 
 struct nic_piece {
 	uint64_t va; /* inline: offset in raw */
@@ -155,10 +155,10 @@ struct nic_wqe {
 /* Why something local failed: what its completion says. syndrome 0: it did not. */
 struct nic_fault {
 	uint8_t syndrome; /* enum cqe_syndrome */
-	uint8_t vendor;	  /* enum cqe_vendor_syndrome */
+	uint8_t vendor;   /* enum cqe_vendor_syndrome */
 };
 
-/* ---- queue pairs (qp.c) ------------------------------------------------------------------------- */
+/* ---- queue pairs (qp.c) ---------------------------------------------------------------------- */
 
 enum {
 	NIC_OP_SIGNAL_F = 1 << 0,
@@ -167,7 +167,7 @@ enum {
 };
 
 struct nic_op {
-	uint32_t psn;	    /* the first */
+	uint32_t psn;       /* the first */
 	uint32_t psn_count; /* 0: no packet (NOP, or failed before it was sent) */
 	uint32_t len_bytes;
 	uint16_t wqe_index;
@@ -179,8 +179,8 @@ struct nic_op {
 
 /* A READ or atomic as the responder remembers it. */
 struct nic_res {
-	uint64_t va;	  /* READ */
-	uint64_t value;	  /* atomic: what was in memory */
+	uint64_t va;    /* READ */
+	uint64_t value; /* atomic: what was in memory */
 	uint32_t psn;
 	uint32_t psn_count;
 	uint32_t len_bytes;
@@ -200,22 +200,22 @@ struct nic_qp {
 	bool is_ready;
 
 	bool live;
-	uint8_t state;	   /* enum nic_qp_state */
+	uint8_t state; /* enum nic_qp_state */
 	uint8_t mtu_log2;
 	bool sq_signal_all;
-	bool sq_halted;	   /* an operation has failed: start no other */
-	bool sq_stalled;   /* the next entry waits until an operation completes */
-	bool rnr_waiting;  /* deadline_ns is the end of an RNR wait */
-	bool went_back;	   /* psn_una was sent again since it last moved */
-	bool db_ahead;	   /* reported */
-	bool sqd_event;	   /* owed when the send queue has drained */
+	bool sq_halted;   /* an operation has failed: start no other */
+	bool sq_stalled;  /* the next entry waits until an operation completes */
+	bool rnr_waiting; /* deadline_ns is the end of an RNR wait */
+	bool went_back;   /* psn_una was sent again since it last moved */
+	bool db_ahead;    /* reported */
+	bool sqd_event;   /* owed when the send queue has drained */
 	uint8_t retry_left;
 	uint8_t rnr_left;
-	uint8_t rd_used;   /* READs and atomics sent and not complete */
+	uint8_t rd_used; /* READs and atomics sent and not complete */
 
 	/* Requester. */
-	uint16_t sq_pi;	   /* the doorbell record's value, as last read */
-	uint16_t sq_next;  /* next block to execute */
+	uint16_t sq_pi;   /* the doorbell record's value, as last read */
+	uint16_t sq_next; /* next block to execute */
 	uint16_t sq_mask;
 	uint32_t op_head;
 	uint32_t op_cur;
@@ -230,25 +230,25 @@ struct nic_qp {
 	uint64_t db_va;
 
 	/* Responder. */
-	uint32_t epsn;	   /* expected PSN */
+	uint32_t epsn; /* expected PSN */
 	uint32_t msn;
-	uint8_t rx_kind;   /* ROCE_KIND_SEND or _WRITE: a message is half in; else _UNKNOWN */
-	bool nak_sent;	   /* no further NAK until epsn moves */
+	uint8_t rx_kind; /* ROCE_KIND_SEND or _WRITE: a message is half in; else _UNKNOWN */
+	bool nak_sent;   /* no further NAK until epsn moves */
 	bool ack_due;
 	uint8_t nak_due;   /* AETH syndrome; 0: none */
 	bool last_words;   /* in error, but the NAK that says so is still to go out */
-	bool comm_est;	   /* a packet has come */
+	bool comm_est;     /* a packet has come */
 	bool peer_is_here; /* its GID is our own: it is on this port */
 	uint16_t rq_pi;
 	uint16_t rq_ci;
-	uint32_t rx_off;   /* bytes of the message that are in */
-	uint32_t rx_len;   /* WRITE: all it will have */
+	uint32_t rx_off; /* bytes of the message that are in */
+	uint32_t rx_len; /* WRITE: all it will have */
 	uint32_t rx_rkey;
 	uint64_t rx_va;
 	uint64_t rq_va;
 	uint32_t nak_psn;
-	uint32_t res_head; /* free-running count of struct nic_res ever used */
-	uint16_t res_due;  /* bit: slot has a run to send */
+	uint32_t res_head;  /* free-running count of struct nic_res ever used */
+	uint16_t res_due;   /* bit: slot has a run to send */
 	uint16_t res_again; /* bit, of a slot that is due: it was answered before */
 	uint8_t rq_size_log2;
 	uint32_t rq_count;
@@ -261,7 +261,7 @@ struct nic_qp {
 	uint32_t pdn;
 	uint32_t cqn_send;
 	uint32_t cqn_recv;
-	uint32_t watch;	   /* its place in nic->qp_watch */
+	uint32_t watch;    /* its place in nic->qp_watch */
 	uint32_t heap_pos; /* NIC_HEAP_NONE: not in the timer heap */
 	uint64_t heap_ns;
 	uint64_t cookie;
@@ -271,7 +271,7 @@ struct nic_qp {
 
 #define NIC_HEAP_NONE UINT32_MAX
 
-/* ---- the NIC ------------------------------------------------------------------------------------ */
+/* ---- the NIC --------------------------------------------------------------------------------- */
 
 struct nic {
 	const struct nic_env *env;
@@ -307,12 +307,14 @@ struct nic {
 	struct base_prng prng;
 	struct nic_counters counters;
 
-	/* The entries in use: being sent; a READ or atomic being answered; a receive being filled. */
+	/* The entries in use: being sent; a READ or atomic being answered; a receive being filled.
+	 */
 	struct nic_wqe tx_wqe;
 	struct nic_wqe resp_wqe;
 	struct nic_wqe rx_wqe;
 
-	uint8_t block_slot[1 << (24 - NIC_BLOCK_LOG2)]; /* block -> place in block_of + 1; 0: none */
+	uint8_t
+	    block_slot[1 << (24 - NIC_BLOCK_LOG2)]; /* block -> place in block_of + 1; 0: none */
 };
 
 static inline struct nic_qp *nic_qp_find(const struct nic *nic, uint32_t qpn)
@@ -353,19 +355,19 @@ static inline void nic_ready(struct nic *nic, struct nic_qp *qp)
 /* What a queue pair's turn came to. */
 enum nic_turn {
 	NIC_TURN_DONE,
-	NIC_TURN_AGAIN,	  /* more to do */
+	NIC_TURN_AGAIN,   /* more to do */
 	NIC_TURN_BLOCKED, /* the wire had no room */
 };
 
-/* ---- mem.c: keys, and the only access to application memory ---------------------------------------- */
+/* ---- mem.c: keys, and the only access to application memory ---------------------------------- */
 
 enum nic_mem {
 	NIC_MEM_OK,
-	NIC_MEM_KEY,	/* no such key in this protection domain */
-	NIC_MEM_RANGE,	/* outside its region */
+	NIC_MEM_KEY,    /* no such key in this protection domain */
+	NIC_MEM_RANGE,  /* outside its region */
 	NIC_MEM_RIGHTS, /* the region does not allow it */
-	NIC_MEM_SHORT,	/* the list of pieces ends first */
-	NIC_MEM_FAULT,	/* the memory is not there */
+	NIC_MEM_SHORT,  /* the list of pieces ends first */
+	NIC_MEM_FAULT,  /* the memory is not there */
 };
 
 /* nic_mem_check - whether key allows access (NIC_ACCESS_*_F) to [va, va + len_bytes) in pdn; then
@@ -391,17 +393,18 @@ bool nic_mem_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare,
 /* What a requester's completion says of a verdict that is not NIC_MEM_OK. */
 struct nic_fault nic_mem_fault(enum nic_mem verdict);
 
-/* ---- wqe.c ------------------------------------------------------------------------------------------- */
+/* ---- wqe.c ----------------------------------------------------------------------------------- */
 
 /* nic_wqe_fetch_send - *wqe is the entry at block `index` of qp's send ring. On a fault wqebb_count
  * says how many blocks it covers all the same, at least 1 and no more than were posted. */
 struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, uint16_t index,
 				    struct nic_wqe *wqe);
-/* nic_wqe_again - the entry of op, the n-th operation: as it is in *wqe, or copied anew into it. NULL:
- * it cannot be read or is not what it was. */
+/* nic_wqe_again - the entry of op, the n-th operation: as it is in *wqe, or copied anew into it.
+ * NULL: it cannot be read or is not what it was. */
 struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const struct nic_op *op,
 			      uint32_t n, struct nic_wqe *wqe);
-/* nic_wqe_fetch_receive - *nic->rx_wqe is qp's receive at rq_ci; false: the ring is not readable. */
+/* nic_wqe_fetch_receive - *nic->rx_wqe is qp's receive at rq_ci; false: the ring is not readable.
+ */
 bool nic_wqe_fetch_receive(struct nic *nic, const struct nic_qp *qp);
 /* nic_wqe_owner - what nic_wqe.owner is for the n-th operation of qp. */
 static inline uint64_t nic_wqe_owner(const struct nic_qp *qp, uint32_t n)
@@ -411,7 +414,7 @@ static inline uint64_t nic_wqe_owner(const struct nic_qp *qp, uint32_t n)
 /* nic_wqe_forget - no copy of an entry of qp is used again. */
 void nic_wqe_forget(struct nic *nic, const struct nic_qp *qp);
 
-/* ---- tx.c: packets out ------------------------------------------------------------------------------- */
+/* ---- tx.c: packets out ----------------------------------------------------------------------- */
 
 /* nic_tx_open - room for a packet, its BTH written; NULL: the wire is full. bits is
  * ROCE_BTH_SE_F, or 0; pad follows from payload_bytes and is zeroed. */
@@ -421,7 +424,7 @@ void nic_tx_close(struct nic *nic, const struct nic_qp *qp, const uint8_t *bth, 
 		  uint32_t payload_bytes);
 void nic_tx_drop(struct nic *nic);
 
-/* ---- rx.c: packets in -------------------------------------------------------------------------------- */
+/* ---- rx.c: packets in ------------------------------------------------------------------------ */
 
 /* A packet whose form is right: headers are a private copy, payload is where the wire has it. */
 struct nic_pkt {
@@ -435,7 +438,7 @@ struct nic_pkt {
 	uint8_t header[ROCE_HEADERS_MAX_BYTES];
 };
 
-/* ---- req.c, comp.c, resp.c --------------------------------------------------------------------------- */
+/* ---- req.c, comp.c, resp.c ------------------------------------------------------------------- */
 
 enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp);
 /* nic_req_kick - reads the send counter; the queue pair gets a turn if it moved. */
@@ -454,7 +457,7 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp);
 void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
 enum nic_turn nic_resp_run(struct nic *nic, struct nic_qp *qp);
 
-/* ---- cq.c -------------------------------------------------------------------------------------------- */
+/* ---- cq.c ------------------------------------------------------------------------------------ */
 
 /* A completion that went well; byte_cnt and imm as the kind has them. */
 struct nic_done {
@@ -465,13 +468,14 @@ struct nic_done {
 	uint32_t byte_cnt;
 	uint32_t imm;
 };
-void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, const struct nic_done *done);
+void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
+		 const struct nic_done *done);
 void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum cqe_opcode opcode,
 		  uint8_t send_opcode, uint16_t wqe_counter, struct nic_fault fault);
 /* nic_cq_look - reads an arm word; fires if there is something to tell. */
 void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch);
 
-/* ---- qp.c, run.c -------------------------------------------------------------------------------------- */
+/* ---- qp.c, run.c ----------------------------------------------------------------------------- */
 
 /* nic_qp_error - moves qp to the error state; its rings are flushed in later turns. */
 void nic_qp_error(struct nic *nic, struct nic_qp *qp);
@@ -483,7 +487,7 @@ void nic_qp_drained(struct nic *nic, struct nic_qp *qp);
 void nic_qp_event(struct nic *nic, const struct nic_qp *qp, enum nic_event_kind kind);
 bool nic_qp_edge_ok(enum nic_qp_state from, enum nic_qp_state to, uint32_t set);
 
-/* ---- timer.c ------------------------------------------------------------------------------------------ */
+/* ---- timer.c --------------------------------------------------------------------------------- */
 
 /*
  * A queue pair has one deadline. Its key in the heap is never later than the deadline, and is put

@@ -7,11 +7,11 @@
  */
 #include "nic/nic_priv.h"
 
-#include <errno.h>
+#include <linux/errno.h>
 
 enum { ARENA_ALIGN = 4096 };
 
-/* ---- slots ---------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static void slots_init(struct nic_slots *slots, uint32_t *next, uint32_t first, uint32_t limit)
 {
@@ -21,8 +21,8 @@ static void slots_init(struct nic_slots *slots, uint32_t *next, uint32_t first, 
 /*
  * nic_slot_take - *index, a slot that is not in use; false: there is none.
  *
- * Freed slots rest while there are fresh ones, until spare_count of them do: a number that comes back
- * at once would meet packets still on their way to its last owner.
+ * Freed slots rest while there are fresh ones, until spare_count of them do: a number that comes
+ * back at once would meet packets still on their way to its last owner.
  */
 bool nic_slot_take(struct nic_slots *slots, uint32_t spare_count, uint32_t *index)
 {
@@ -50,7 +50,7 @@ void nic_slot_give(struct nic_slots *slots, uint32_t index)
 	slots->free_tail = index;
 }
 
-/* ---- the arena ------------------------------------------------------------------------------------ */
+/* ---- the arena ------------------------------------------------------------------------------- */
 
 struct arena {
 	uint8_t *base; /* NULL: only measuring */
@@ -61,7 +61,8 @@ static void *arena_take(struct arena *arena, size_t count, size_t size_bytes)
 {
 	size_t at = arena->used_bytes;
 
-	arena->used_bytes = (at + count * size_bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	arena->used_bytes =
+	    (at + count * size_bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	return arena->base ? arena->base + at : NULL;
 }
 
@@ -81,10 +82,12 @@ static void check_config(const struct nic_config *config)
 static void place_objects(struct arena *arena, const struct nic_config *config, struct nic *nic)
 {
 	nic->pds = arena_take(arena, config->pd_count_max + 1, sizeof(*nic->pds));
-	nic->mkeys = arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->mkeys));
+	nic->mkeys =
+	    arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->mkeys));
 	nic->cqs = arena_take(arena, config->cq_count_max + 1, sizeof(*nic->cqs));
 	nic->qps = arena_take(arena, config->qp_count_max, sizeof(*nic->qps));
-	nic->ops = arena_take(arena, (size_t)config->qp_count_max << NIC_OPS_LOG2, sizeof(*nic->ops));
+	nic->ops =
+	    arena_take(arena, (size_t)config->qp_count_max << NIC_OPS_LOG2, sizeof(*nic->ops));
 	nic->heap = arena_take(arena, config->qp_count_max, sizeof(*nic->heap));
 	nic->qp_watch = arena_take(arena, config->qp_count_max, sizeof(*nic->qp_watch));
 	nic->cq_watch = arena_take(arena, config->cq_count_max, sizeof(*nic->cq_watch));
@@ -138,7 +141,7 @@ const struct nic_counters *nic_counters(const struct nic *nic)
 	return &nic->counters;
 }
 
-/* ---- protection domains ----------------------------------------------------------------------------- */
+/* ---- protection domains ---------------------------------------------------------------------- */
 
 struct nic_pd *nic_pd_find(const struct nic *nic, uint32_t pdn)
 {
@@ -171,7 +174,7 @@ int nic_pd_destroy(struct nic *nic, uint32_t pdn)
 	return 0;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool mkey_attr_ok(const struct nic_mkey_attr *attr)
 {
@@ -199,13 +202,13 @@ int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t 
 	/* Never the tag of the key that had this row last: an old key must not fit by chance. */
 	tag = (uint8_t)(nic->mkeys[index].tag + 1 + base_prng_below(&nic->prng, 255));
 	nic->mkeys[index] = (struct nic_mkey){
-		.va = attr->va,
-		.len_bytes = attr->len_bytes,
-		.host_va = attr->host_va,
-		.pdn = attr->pdn,
-		.tag = tag,
-		.access = (uint8_t)attr->access,
-		.live = true,
+	    .va = attr->va,
+	    .len_bytes = attr->len_bytes,
+	    .host_va = attr->host_va,
+	    .pdn = attr->pdn,
+	    .tag = tag,
+	    .access = (uint8_t)attr->access,
+	    .live = true,
 	};
 	pd->users++;
 	*key = index << 8 | tag;

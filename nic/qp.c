@@ -4,7 +4,7 @@
  */
 #include "nic/nic_priv.h"
 
-#include <errno.h>
+#include <linux/errno.h>
 
 enum {
 	WQEBB_COUNT_MAX = 32768,
@@ -16,7 +16,7 @@ enum {
 	CODE_MAX = 31, /* of a timeout or an RNR timer */
 };
 
-/* ---- the edges of the state machine ------------------------------------------------------------------- */
+/* ---- the edges of the state machine ---------------------------------------------------------- */
 
 struct edge {
 	bool allowed;
@@ -30,57 +30,66 @@ struct edge {
  * What Linux allows a reliable-connected queue pair [linux ib_modify_qp_is_ok], and any state to
  * error [IBTA1 10.3.1]. An edge to reset or error takes no attribute.
  */
-static const struct edge edges[NIC_QP_STATE_COUNT][NIC_QP_STATE_COUNT] = {
-	[NIC_QP_RESET] = {
+static const struct edge edges[NIC_QP_STATE_COUNT][NIC_QP_STATE_COUNT] =
+    {
+	[NIC_QP_RESET] =
+	    {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_INIT] = {true, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS), 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_INIT] = {
+	    },
+	[NIC_QP_INIT] =
+	    {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_INIT] = {true, 0, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS)},
 		[NIC_QP_RTR] = {true,
 				SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN) |
-					SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
+				    SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
 				SET(ACCESS) | SET(PKEY_INDEX)},
 		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_RTR] = {
+	    },
+	[NIC_QP_RTR] =
+	    {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true,
 				SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) |
-					SET(RD_ATOMIC),
+				    SET(RD_ATOMIC),
 				SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_RTS] = {
+	    },
+	[NIC_QP_RTS] =
+	    {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_SQD] = {true, 0, 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_SQD] = {
+	    },
+	[NIC_QP_SQD] =
+	    {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_SQD] = {true, 0,
 				SET(PORT) | SET(PATH) | SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) |
-					SET(RD_ATOMIC) | SET(DEST_RD_ATOMIC) | SET(ACCESS) |
-					SET(PKEY_INDEX) | SET(MIN_RNR_TIMER)},
+				    SET(RD_ATOMIC) | SET(DEST_RD_ATOMIC) | SET(ACCESS) |
+				    SET(PKEY_INDEX) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_ERR] = {true, 0, 0},
-	},
+	    },
 	/* A reliable-connected queue pair never gets here; the row is Linux's. */
-	[NIC_QP_SQE] = {
+	[NIC_QP_SQE] =
+	    {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true, 0, 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_ERR] = {
+	    },
+	[NIC_QP_ERR] =
+	    {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	},
+	    },
 };
 
-/* nic_qp_edge_ok - whether a modify that sets `set` may take a queue pair from one state to another. */
+/* nic_qp_edge_ok - whether a modify that sets `set` may take a queue pair from one state to
+ * another. */
 bool nic_qp_edge_ok(enum nic_qp_state from, enum nic_qp_state to, uint32_t set)
 {
 	const struct edge *edge = &edges[from][to];
@@ -90,7 +99,7 @@ bool nic_qp_edge_ok(enum nic_qp_state from, enum nic_qp_state to, uint32_t set)
 	       !(given & ~(edge->required | edge->optional));
 }
 
-/* ---- create and destroy ---------------------------------------------------------------------------------- */
+/* ---- create and destroy ---------------------------------------------------------------------- */
 
 /* One more block of numbers from the port, and its rows. */
 static int add_block(struct nic *nic)
@@ -244,7 +253,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	return 0;
 }
 
-/* ---- modify and query ------------------------------------------------------------------------------------- */
+/* ---- modify and query ------------------------------------------------------------------------ */
 
 static bool path_values_ok(const struct nic *nic, const struct nic_qp_params *p)
 {
@@ -259,8 +268,8 @@ static bool path_values_ok(const struct nic *nic, const struct nic_qp_params *p)
 
 static bool values_ok(const struct nic *nic, const struct nic_qp_params *p)
 {
-	uint32_t rights = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F |
-			  NIC_ACCESS_REMOTE_ATOMIC_F;
+	uint32_t rights =
+	    NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F;
 
 	if (!path_values_ok(nic, p))
 		return false;
@@ -276,10 +285,10 @@ static bool values_ok(const struct nic *nic, const struct nic_qp_params *p)
 	       !((p->set & SET(DEST_RD_ATOMIC)) && p->dest_rd_atomic > nic->config.rd_atomic_max);
 }
 
-#define COPY(bit, field)                                                                           \
-	do {                                                                                       \
-		if (from->set & SET(bit))                                                          \
-			to->field = from->field;                                                   \
+#define COPY(bit, field)                         \
+	do {                                     \
+		if (from->set & SET(bit))        \
+			to->field = from->field; \
 	} while (0)
 
 static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *from)
@@ -378,7 +387,8 @@ static void enter(struct nic *nic, struct nic_qp *qp, enum nic_qp_state to)
 	UNREACHABLE();
 }
 
-int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params, uint64_t now_ns)
+int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params,
+		  uint64_t now_ns)
 {
 	struct nic_qp *qp = nic_qp_find(nic, qpn);
 	enum nic_qp_state from, to;
@@ -415,7 +425,7 @@ int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *para
 	return 0;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 void nic_qp_event(struct nic *nic, const struct nic_qp *qp, enum nic_event_kind kind)
 {
@@ -432,7 +442,7 @@ void nic_qp_drained(struct nic *nic, struct nic_qp *qp)
 	nic_qp_event(nic, qp, NIC_EVENT_QP_SQ_DRAINED);
 }
 
-/* ---- the error state ------------------------------------------------------------------------------------------- */
+/* ---- the error state ------------------------------------------------------------------------- */
 
 /* What is posted up to now, and later, is flushed. Counters that make no sense flush nothing. */
 static void read_counters(struct nic *nic, struct nic_qp *qp)

@@ -4,8 +4,8 @@
  *
  * op_cur is the operation being sent and psn_send the next packet in it. Going back after a loss is
  * nothing more than moving both to the oldest operation: the packets are then made again, from the
- * entry as it stands in the ring. A packet is a function of (operation, PSN), so a retransmission may
- * start in the middle of a message; a READ that starts there asks for what is missing.
+ * entry as it stands in the ring. A packet is a function of (operation, PSN), so a retransmission
+ * may start in the middle of a message; a READ that starts there asks for what is missing.
  */
 #include "nic/nic_priv.h"
 
@@ -15,7 +15,7 @@ static uint32_t offset_of(const struct nic_qp *qp, const struct nic_op *op, uint
 	return ((psn - op->psn) & PSN_MASK) << qp->mtu_log2;
 }
 
-/* ---- doorbell -------------------------------------------------------------------------------------------- */
+/* ---- doorbell -------------------------------------------------------------------------------- */
 
 bool nic_req_has_work(const struct nic_qp *qp)
 {
@@ -46,7 +46,7 @@ void nic_req_kick(struct nic *nic, struct nic_qp *qp)
 		nic_ready(nic, qp);
 }
 
-/* ---- starting an operation ---------------------------------------------------------------------------------- */
+/* ---- starting an operation ------------------------------------------------------------------- */
 
 static uint32_t psn_count_of(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
@@ -71,7 +71,8 @@ static struct nic_fault check_entry(const struct nic *nic, const struct nic_qp *
 	enum nic_mem verdict;
 
 	if ((wqe->opcode == WQE_OP_READ || wqe->opcode == WQE_OP_ATOMIC_CS ||
-	     wqe->opcode == WQE_OP_ATOMIC_FA) && qp->params.rd_atomic == 0)
+	     wqe->opcode == WQE_OP_ATOMIC_FA) &&
+	    qp->params.rd_atomic == 0)
 		return (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
 	verdict = nic_mem_check_list(nic, qp->pdn, wqe);
 	return verdict == NIC_MEM_OK ? (struct nic_fault){0} : nic_mem_fault(verdict);
@@ -127,12 +128,12 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 	if (fault.syndrome == 0)
 		fault = check_entry(nic, qp, wqe);
 	op = (struct nic_op){
-		.psn = qp->psn_next,
-		.len_bytes = (uint32_t)wqe->len_bytes,
-		.wqe_index = qp->sq_next,
-		.wqebb_count = wqe->wqebb_count,
-		.opcode = wqe->opcode,
-		.fault = fault,
+	    .psn = qp->psn_next,
+	    .len_bytes = (uint32_t)wqe->len_bytes,
+	    .wqe_index = qp->sq_next,
+	    .wqebb_count = wqe->wqebb_count,
+	    .opcode = wqe->opcode,
+	    .fault = fault,
 	};
 	if (fault.syndrome != 0) {
 		op.flags = NIC_OP_FAILED_F;
@@ -150,12 +151,12 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 	return true;
 }
 
-/* ---- packets ---------------------------------------------------------------------------------------------------- */
+/* ---- packets --------------------------------------------------------------------------------- */
 
 enum sent {
-	SENT,	 /* and psn_send has moved on */
+	SENT,    /* and psn_send has moved on */
 	BLOCKED, /* no room */
-	FAILED,	 /* the operation now carries a fault */
+	FAILED,  /* the operation now carries a fault */
 };
 
 /* An operation that cannot be sent (any further): it fails when its turn to complete comes. */
@@ -172,12 +173,14 @@ static enum sent fail_operation(struct nic *nic, struct nic_qp *qp, struct nic_o
 /* [IBTA1 table 38]: rows by kind of message, columns by place (enum roce_place). */
 static uint8_t opcode_of(const struct nic_op *op, enum roce_place place)
 {
-	static const uint8_t send[4] = {
-		[ROCE_FIRST] = ROCE_OP_RC_SEND_FIRST, [ROCE_MIDDLE] = ROCE_OP_RC_SEND_MIDDLE,
-		[ROCE_LAST] = ROCE_OP_RC_SEND_LAST, [ROCE_ONLY] = ROCE_OP_RC_SEND_ONLY};
-	static const uint8_t write[4] = {
-		[ROCE_FIRST] = ROCE_OP_RC_WRITE_FIRST, [ROCE_MIDDLE] = ROCE_OP_RC_WRITE_MIDDLE,
-		[ROCE_LAST] = ROCE_OP_RC_WRITE_LAST, [ROCE_ONLY] = ROCE_OP_RC_WRITE_ONLY};
+	static const uint8_t send[4] = {[ROCE_FIRST] = ROCE_OP_RC_SEND_FIRST,
+					[ROCE_MIDDLE] = ROCE_OP_RC_SEND_MIDDLE,
+					[ROCE_LAST] = ROCE_OP_RC_SEND_LAST,
+					[ROCE_ONLY] = ROCE_OP_RC_SEND_ONLY};
+	static const uint8_t write[4] = {[ROCE_FIRST] = ROCE_OP_RC_WRITE_FIRST,
+					 [ROCE_MIDDLE] = ROCE_OP_RC_WRITE_MIDDLE,
+					 [ROCE_LAST] = ROCE_OP_RC_WRITE_LAST,
+					 [ROCE_ONLY] = ROCE_OP_RC_WRITE_ONLY};
 	bool imm = op->opcode == WQE_OP_SEND_IMM || op->opcode == WQE_OP_WRITE_IMM;
 	bool is_send = op->opcode == WQE_OP_SEND || op->opcode == WQE_OP_SEND_IMM;
 	uint8_t opcode = is_send ? send[place] : write[place];
@@ -194,8 +197,8 @@ static enum roce_place place_of(const struct nic_op *op, uint32_t psn)
 				 (i + 1 == op->psn_count ? ROCE_LAST : 0u));
 }
 
-static void store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va, uint32_t rkey,
-		       uint32_t len_bytes)
+static void store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va,
+		       uint32_t rkey, uint32_t len_bytes)
 {
 	uint8_t *reth = bth + info->reth_off;
 
@@ -313,7 +316,7 @@ static bool fully_sent(const struct nic_qp *qp, const struct nic_op *op)
 	return ((qp->psn_send - op->psn) & PSN_MASK) >= op->psn_count;
 }
 
-/* ---- a turn ---------------------------------------------------------------------------------------------------- */
+/* ---- a turn ---------------------------------------------------------------------------------- */
 
 void nic_req_go_back(struct nic *nic, struct nic_qp *qp)
 {

@@ -2,29 +2,30 @@
 /*
  * resp.c - the responder: a request is classified, without any effect, and then acted on.
  *
- * Classification is a row of checks, in the order of [IBTA1 9.7.4]: sequence, opcode, length, rights,
- * resources. Each gives RESP_NEXT or the verdict. Only the actions change anything.
+ * Classification is a row of checks, in the order of [IBTA1 9.7.4]: sequence, opcode, length,
+ * rights, resources. Each gives RESP_NEXT or the verdict. Only the actions change anything.
  *
- * Output is made in nic_resp_run, in the order of the requests. READs and atomics are remembered in a
- * ring of struct nic_res; a duplicate request makes its run of packets due again, from where it asks.
+ * Output is made in nic_resp_run, in the order of the requests. READs and atomics are remembered in
+ * a ring of struct nic_res; a duplicate request makes its run of packets due again, from where it
+ * asks.
  */
 #include "nic/nic_priv.h"
 
 /* What is to be done with a request. */
 enum resp_step {
-	RESP_NEXT,	/* go on to the next check */
-	RESP_SEND,	/* put the payload into the oldest receive */
-	RESP_WRITE,	/* put the payload into a region */
-	RESP_READ,	/* answer from a region */
-	RESP_ATOMIC,	/* change a value */
+	RESP_NEXT,      /* go on to the next check */
+	RESP_SEND,      /* put the payload into the oldest receive */
+	RESP_WRITE,     /* put the payload into a region */
+	RESP_READ,      /* answer from a region */
+	RESP_ATOMIC,    /* change a value */
 	RESP_DUPLICATE, /* it was done before: answer again */
-	RESP_GAP,	/* something before it is missing */
-	RESP_RNR,	/* no receive is posted */
-	RESP_INVALID,	/* not a request that may come here and now */
+	RESP_GAP,       /* something before it is missing */
+	RESP_RNR,       /* no receive is posted */
+	RESP_INVALID,   /* not a request that may come here and now */
 	RESP_NO_ACCESS, /* the key does not allow it */
 };
 
-/* ---- fields of a request ------------------------------------------------------------------------------- */
+/* ---- fields of a request --------------------------------------------------------------------- */
 
 static uint64_t reth_va(const struct nic_pkt *pkt)
 {
@@ -58,7 +59,7 @@ static uint32_t packets_of(const struct nic_qp *qp, uint32_t len_bytes)
 	return len_bytes == 0 ? 1 : (uint32_t)((len_bytes + mtu_bytes - 1) >> qp->mtu_log2);
 }
 
-/* ---- checks: no effects ---------------------------------------------------------------------------------- */
+/* ---- checks: no effects ---------------------------------------------------------------------- */
 
 static enum resp_step check_psn(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
@@ -106,8 +107,8 @@ static enum resp_step check_announced(const struct nic *nic, const struct nic_qp
 	uint32_t len_bytes;
 
 	if (pkt->info->kind == ROCE_KIND_SEND)
-		return (uint64_t)qp->rx_off + pkt->payload_bytes <= limit_bytes ? RESP_NEXT :
-										   RESP_INVALID;
+		return (uint64_t)qp->rx_off + pkt->payload_bytes <= limit_bytes ? RESP_NEXT
+										: RESP_INVALID;
 	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
 		return RESP_NEXT;
 	len_bytes = pkt->info->reth_off ? reth_len(pkt) : qp->rx_len - qp->rx_off;
@@ -146,13 +147,17 @@ static enum resp_step check_region(const struct nic *nic, const struct nic_qp *q
 			return RESP_INVALID;
 		return nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt),
 				     sizeof(uint64_t), NIC_ACCESS_REMOTE_ATOMIC_F,
-				     &host_va) == NIC_MEM_OK ? RESP_NEXT : RESP_NO_ACCESS;
+				     &host_va) == NIC_MEM_OK
+			   ? RESP_NEXT
+			   : RESP_NO_ACCESS;
 	}
 	if (!pkt->info->reth_off || reth_len(pkt) == 0)
 		return RESP_NEXT;
 	return nic_mem_check(nic, qp->pdn, reth_rkey(pkt), reth_va(pkt), reth_len(pkt),
 			     reads ? NIC_ACCESS_REMOTE_READ_F : NIC_ACCESS_REMOTE_WRITE_F,
-			     &host_va) == NIC_MEM_OK ? RESP_NEXT : RESP_NO_ACCESS;
+			     &host_va) == NIC_MEM_OK
+		   ? RESP_NEXT
+		   : RESP_NO_ACCESS;
 }
 
 static bool needs_receive(const struct nic_pkt *pkt)
@@ -171,7 +176,8 @@ static uint32_t due_count(const struct nic_qp *qp)
 	return count;
 }
 
-/* Receives, and places for responses: more READs and atomics than were agreed on is a peer's fault. */
+/* Receives, and places for responses: more READs and atomics than were agreed on is a peer's fault.
+ */
 static enum resp_step check_resources(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	uint32_t due = due_count(qp);
@@ -215,7 +221,7 @@ static enum resp_step classify(const struct nic *nic, const struct nic_qp *qp,
 	return step;
 }
 
-/* ---- answers that are not data ---------------------------------------------------------------------------- */
+/* ---- answers that are not data --------------------------------------------------------------- */
 
 static void owe_ack(struct nic *nic, struct nic_qp *qp)
 {
@@ -255,18 +261,20 @@ static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault 
 	die(nic, qp, too_long ? ROCE_NAK_INVALID_REQUEST : ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 }
 
-/* ---- SEND and WRITE -------------------------------------------------------------------------------------------- */
+/* ---- SEND and WRITE -------------------------------------------------------------------------- */
 
 static void complete_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	bool imm = pkt->info->imm_off != 0;
 	bool write = pkt->info->kind == ROCE_KIND_WRITE;
 	struct nic_done done = {
-		.opcode = write ? CQE_RESP_WR_IMM : imm ? CQE_RESP_SEND_IMM : CQE_RESP_SEND,
-		.solicited = pkt->se,
-		.wqe_counter = qp->rq_ci,
-		.byte_cnt = qp->rx_off,
-		.imm = imm ? be32_load(pkt->header + pkt->info->imm_off) : 0,
+	    .opcode = write ? CQE_RESP_WR_IMM
+		      : imm ? CQE_RESP_SEND_IMM
+			    : CQE_RESP_SEND,
+	    .solicited = pkt->se,
+	    .wqe_counter = qp->rq_ci,
+	    .byte_cnt = qp->rx_off,
+	    .imm = imm ? be32_load(pkt->header + pkt->info->imm_off) : 0,
 	};
 
 	qp->rq_ci++;
@@ -343,7 +351,7 @@ static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 	taken(nic, qp, pkt);
 }
 
-/* ---- READs and atomics -------------------------------------------------------------------------------------------- */
+/* ---- READs and atomics ----------------------------------------------------------------------- */
 
 static void make_due(struct nic *nic, struct nic_qp *qp, uint32_t slot)
 {
@@ -357,13 +365,13 @@ static struct nic_res *new_res(struct nic_qp *qp, uint32_t psn_count, uint32_t *
 
 	*slot = qp->res_head++ & (NIC_RES - 1);
 	res = &qp->res[*slot];
-	qp->res_again &= (uint16_t)~(1u << *slot);
+	qp->res_again &= (uint16_t) ~(1u << *slot);
 	qp->msn = (qp->msn + 1) & ROCE_MSN_MASK;
 	*res = (struct nic_res){
-		.psn = qp->epsn,
-		.psn_count = psn_count,
-		.run_end = psn_count,
-		.msn = qp->msn,
+	    .psn = qp->epsn,
+	    .psn_count = psn_count,
+	    .run_end = psn_count,
+	    .msn = qp->msn,
 	};
 	move_epsn(qp, psn_count);
 	return res;
@@ -404,7 +412,7 @@ static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 	make_due(nic, qp, slot);
 }
 
-/* ---- duplicates ------------------------------------------------------------------------------------------------------ */
+/* ---- duplicates ------------------------------------------------------------------------------ */
 
 /* The remembered request that psn is part of, and its slot; NULL: too old, or never was. */
 static struct nic_res *find_res(struct nic_qp *qp, uint32_t psn, bool is_atomic, uint32_t *slot)
@@ -445,8 +453,8 @@ static void repeat_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 	    reth_len(pkt) > res->len_bytes - off)
 		return;
 	/* Still to come, and from no later on: one answer is enough. */
-	if ((qp->res_due >> slot & 1) && res->run_next == res->run_start && res->run_start <= first &&
-	    res->run_len_bytes == res->len_bytes)
+	if ((qp->res_due >> slot & 1) && res->run_next == res->run_start &&
+	    res->run_start <= first && res->run_len_bytes == res->len_bytes)
 		return;
 	res->run_start = res->run_next = first;
 	res->run_end = first + packets_of(qp, reth_len(pkt));
@@ -483,7 +491,7 @@ static void gap(struct nic *nic, struct nic_qp *qp)
 		owe_nak(nic, qp, ROCE_NAK_PSN_SEQUENCE, qp->epsn);
 }
 
-/* ---- a request ------------------------------------------------------------------------------------------------------------ */
+/* ---- a request ------------------------------------------------------------------------------- */
 
 /* The counter of receives is read only when those known are used up. false: it makes no sense. */
 static bool refresh_receives(struct nic *nic, struct nic_qp *qp)
@@ -544,7 +552,7 @@ void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 	UNREACHABLE();
 }
 
-/* ---- output ----------------------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void store_aeth(uint8_t *aeth, uint8_t syndrome, uint32_t msn)
 {
@@ -586,7 +594,8 @@ static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndro
 	return true;
 }
 
-static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res)
+static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp,
+				 const struct nic_res *res)
 {
 	uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK;
 	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, res->psn, 0);
@@ -681,13 +690,13 @@ static bool send_response(struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t slot = oldest_due(qp);
 	struct nic_res *res = &qp->res[slot];
-	bool room = res->is_atomic ? send_atomic_response(nic, qp, res) :
-				     send_read_response(nic, qp, res);
+	bool room =
+	    res->is_atomic ? send_atomic_response(nic, qp, res) : send_read_response(nic, qp, res);
 
 	if (!room)
 		return false;
 	if (++res->run_next >= res->run_end)
-		qp->res_due &= (uint16_t)~(1u << slot);
+		qp->res_due &= (uint16_t) ~(1u << slot);
 	return true;
 }
 

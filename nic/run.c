@@ -4,7 +4,7 @@
  */
 #include "nic/nic_priv.h"
 
-/* ---- noticing work ------------------------------------------------------------------------------------ */
+/* ---- noticing work --------------------------------------------------------------------------- */
 
 /* A queue pair in error flushes what is posted to it later, too. */
 static void look_flush(struct nic *nic, struct nic_qp *qp)
@@ -82,7 +82,7 @@ void nic_scan(struct nic *nic, uint64_t now_ns)
 	nic_cq_scan(nic, now_ns);
 }
 
-/* ---- turns ------------------------------------------------------------------------------------------------ */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static struct nic_qp *take_ready(struct nic *nic)
 {

@@ -17,7 +17,8 @@ static void copy_header(struct nic_pkt *pkt, const uint8_t *bth, size_t len_byte
 	__asm__ volatile("" : : "r"(pkt->header) : "memory");
 }
 
-/* false: malformed [IBTA1 9.6.1]. Lengths that depend on the path MTU are left to the queue pair. */
+/* false: malformed [IBTA1 9.6.1]. Lengths that depend on the path MTU are left to the queue pair.
+ */
 static bool decode(struct nic_pkt *pkt, const struct nic_rx *rx)
 {
 	const uint8_t *bth = pkt->header;
@@ -46,7 +47,8 @@ static bool decode(struct nic_pkt *pkt, const struct nic_rx *rx)
 	return true;
 }
 
-/* Whether a packet is from the peer that qp is connected to. Without addresses it is from this port. */
+/* Whether a packet is from the peer that qp is connected to. Without addresses it is from this
+ * port. */
 static bool address_ok(const struct nic_qp *qp, const struct nic_rx *rx)
 {
 	const struct nic_path *path = &qp->params.path;

@@ -35,7 +35,8 @@ static void sift_down(struct nic *nic, uint32_t pos, struct nic_qp *qp)
 
 		if (child >= nic->heap_count)
 			break;
-		if (child + 1 < nic->heap_count && at(nic, child + 1)->heap_ns < at(nic, child)->heap_ns)
+		if (child + 1 < nic->heap_count &&
+		    at(nic, child + 1)->heap_ns < at(nic, child)->heap_ns)
 			child++;
 		if (qp->heap_ns <= at(nic, child)->heap_ns)
 			break;

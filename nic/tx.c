@@ -16,8 +16,8 @@ uint8_t *nic_tx_open(struct nic *nic, const struct nic_qp *qp, uint8_t opcode, u
 	if (!bth)
 		return NULL;
 	/* [IBTA1 9.2]: opcode, SE and pad, P_Key; destination; AckReq and PSN. */
-	be32_store(bth, (uint32_t)opcode << 24 | (uint32_t)(bits | pad << ROCE_BTH_PAD_SHIFT) << 16 |
-				ROCE_PKEY_DEFAULT);
+	be32_store(bth, (uint32_t)opcode << 24 |
+			    (uint32_t)(bits | pad << ROCE_BTH_PAD_SHIFT) << 16 | ROCE_PKEY_DEFAULT);
 	be32_store(bth + ROCE_BTH_ECN_OFF, qp->params.dest_qpn);
 	be32_store(bth + ROCE_BTH_ACK_OFF, (ack_req ? 1u << 31 : 0) | psn);
 	for (uint32_t i = 0; i < pad; i++)
@@ -33,7 +33,7 @@ void nic_tx_close(struct nic *nic, const struct nic_qp *qp, const uint8_t *bth, 
 	if (env->packet)
 		env->packet(env->ctx, true, &qp->params.path, bth,
 			    roce_opcodes[opcode].header_bytes + payload_bytes +
-				    roce_pad_bytes(payload_bytes));
+				roce_pad_bytes(payload_bytes));
 	env->tx_commit(env->ctx);
 	nic->counters.tx_packets++;
 	nic->counters.tx_payload_bytes += payload_bytes;

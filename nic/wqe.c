@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wqe.c - entries of send and receive rings: copied once into private memory, then checked, then used.
+ * wqe.c - entries of send and receive rings: copied once into private memory, then checked, then
+ * used.
  *
- * Reserved bits, and the index and queue pair number that an entry repeats, are ignored, as hardware
- * does.
+ * Reserved bits, and the index and queue pair number that an entry repeats, are ignored, as
+ * hardware does.
  */
 #include "nic/nic_priv.h"
 
-#define FAULT_NONE ((struct nic_fault){0})
-#define FAULT_QP_OP ((struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE})
+#define FAULT_NONE   ((struct nic_fault){0})
+#define FAULT_QP_OP  ((struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE})
 #define FAULT_LENGTH ((struct nic_fault){CQE_SYND_LOCAL_LENGTH, CQE_VENDOR_NONE})
 
 /* Blocks [index, index + count) of qp's send ring, which may wrap. */
@@ -19,7 +20,8 @@ static bool copy_blocks(struct nic *nic, const struct nic_qp *qp, uint16_t index
 	uint32_t to_end = (uint32_t)qp->sq_mask + 1 - slot;
 	uint32_t first = count < to_end ? count : to_end;
 
-	if (!nic_mem_read(nic, dst, qp->sq_va + (uint64_t)slot * WQE_BB_BYTES, first * WQE_BB_BYTES))
+	if (!nic_mem_read(nic, dst, qp->sq_va + (uint64_t)slot * WQE_BB_BYTES,
+			  first * WQE_BB_BYTES))
 		return false;
 	return count == first || nic_mem_read(nic, dst + first * WQE_BB_BYTES, qp->sq_va,
 					      (count - first) * WQE_BB_BYTES);
@@ -186,7 +188,8 @@ bool nic_wqe_fetch_receive(struct nic *nic, const struct nic_qp *qp)
 	if (wqe->owner == owner && qp->rx_kind != ROCE_KIND_UNKNOWN)
 		return true;
 	start(wqe);
-	if (!nic_mem_read(nic, wqe->raw, qp->rq_va + ((uint64_t)slot << qp->rq_size_log2), size_bytes))
+	if (!nic_mem_read(nic, wqe->raw, qp->rq_va + ((uint64_t)slot << qp->rq_size_log2),
+			  size_bytes))
 		return false;
 	for (uint32_t at = 0; at < size_bytes; at += WQE_UNIT_BYTES) {
 		uint32_t count = be32_load(wqe->raw + at) & WQE_BYTE_COUNT_MASK;

@@ -19,7 +19,7 @@
 
 static const struct fake_opts no_opts;
 
-/* ---- environment: memory ------------------------------------------------------------------------------- */
+/* ---- environment: memory --------------------------------------------------------------------- */
 
 static bool is_void(uint64_t va, size_t len)
 {
@@ -84,7 +84,7 @@ static bool env_cas64(void *ctx, uint64_t va, uint64_t compare, uint64_t swap, u
 	return *old != compare || env_write(ctx, va, &swap, sizeof(swap));
 }
 
-/* ---- environment: the wire ------------------------------------------------------------------------------ */
+/* ---- environment: the wire ------------------------------------------------------------------- */
 
 static uint8_t *env_reserve(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
 {
@@ -167,16 +167,16 @@ size_t fake_events(const struct fake_world *w, uint32_t nic, enum nic_event_kind
 	return count;
 }
 
-/* ---- the world -------------------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 static const struct nic_config standard_config = {
-	.qp_count_max = 4096,
-	.cq_count_max = 1024,
-	.mkey_count_max = 1024,
-	.pd_count_max = 64,
-	.mtu_max_bytes = 4096,
-	.rd_atomic_max = 16,
-	.message_max_bytes_log2 = 31,
+    .qp_count_max = 4096,
+    .cq_count_max = 1024,
+    .mkey_count_max = 1024,
+    .pd_count_max = 64,
+    .mtu_max_bytes = 4096,
+    .rd_atomic_max = 16,
+    .message_max_bytes_log2 = 31,
 };
 
 static void *map(size_t bytes)
@@ -196,18 +196,18 @@ static void side_init(struct fake_world *w, uint32_t i, const struct nic_config 
 	side->index = i;
 	side->arena = map(nic_arena_bytes(config));
 	w->envs[i] = (struct nic_env){
-		.ctx = side,
-		.mem_read = env_read,
-		.mem_write = env_write,
-		.mem_load32 = env_load32,
-		.mem_store32 = env_store32,
-		.mem_cas64 = env_cas64,
-		.tx_reserve = env_reserve,
-		.tx_commit = env_commit,
-		.tx_cancel = env_cancel,
-		.tx_untaken = env_untaken,
-		.qpn_block = env_block,
-		.event = env_event,
+	    .ctx = side,
+	    .mem_read = env_read,
+	    .mem_write = env_write,
+	    .mem_load32 = env_load32,
+	    .mem_store32 = env_store32,
+	    .mem_cas64 = env_cas64,
+	    .tx_reserve = env_reserve,
+	    .tx_commit = env_commit,
+	    .tx_cancel = env_cancel,
+	    .tx_untaken = env_untaken,
+	    .qpn_block = env_block,
+	    .event = env_event,
 	};
 	w->nics[i] = nic_init(side->arena, config, &w->envs[i], i + 1);
 	assert_int_equal(nic_pd_create(w->nics[i], &side->pdn), 0);
@@ -273,14 +273,17 @@ void fake_fault_none(struct fake_world *w)
 struct fake_region fake_region(struct fake_world *w, uint32_t nic, size_t bytes, uint32_t access)
 {
 	struct fake_region r = {.va = fake_alloc(w, bytes), .len = bytes};
-	struct nic_mkey_attr attr = {.pdn = w->sides[nic].pdn, .access = access, .va = r.va,
-				     .len_bytes = bytes, .host_va = r.va};
+	struct nic_mkey_attr attr = {.pdn = w->sides[nic].pdn,
+				     .access = access,
+				     .va = r.va,
+				     .len_bytes = bytes,
+				     .host_va = r.va};
 
 	assert_int_equal(nic_mkey_create(w->nics[nic], &attr, &r.key), 0);
 	return r;
 }
 
-/* ---- completion queues -------------------------------------------------------------------------------------- */
+/* ---- completion queues ----------------------------------------------------------------------- */
 
 void fake_cq_make(struct fake_world *w, uint32_t nic, uint32_t count_log2, struct fake_cq *cq)
 {
@@ -304,11 +307,11 @@ int fake_poll(struct fake_cq *cq, struct fake_cqe *out)
 	    cqe_owner_of(cqe->op_own) != ring_lap(cq->ci, cq->count_log2))
 		return 0;
 	*out = (struct fake_cqe){
-		.opcode = cqe_opcode_of(cqe->op_own),
-		.send_opcode = cqe_send_opcode(cqe),
-		.wqe_counter = be16_to(cqe->wqe_counter),
-		.qpn = cqe_qpn(cqe),
-		.user_index = be32_to(cqe->srqn_uidx),
+	    .opcode = cqe_opcode_of(cqe->op_own),
+	    .send_opcode = cqe_send_opcode(cqe),
+	    .wqe_counter = be16_to(cqe->wqe_counter),
+	    .qpn = cqe_qpn(cqe),
+	    .user_index = be32_to(cqe->srqn_uidx),
 	};
 	if (cqe_is_error(cqe->op_own)) {
 		out->syndrome = err->syndrome;
@@ -324,16 +327,17 @@ int fake_poll(struct fake_cq *cq, struct fake_cqe *out)
 
 void fake_arm(struct fake_cq *cq, bool solicited)
 {
-	struct be32 word = db_cq_arm_word(cq->arm_sn, solicited ? DB_CQ_CMD_SOLICITED : DB_CQ_CMD_ANY,
-					  cq->ci);
+	struct be32 word =
+	    db_cq_arm_word(cq->arm_sn, solicited ? DB_CQ_CMD_SOLICITED : DB_CQ_CMD_ANY, cq->ci);
 
 	memcpy((uint8_t *)fake_mem(cq->world, cq->db_va) + 4 * DB_CQ_ARM, &word, sizeof(word));
 	cq->arm_sn++;
 }
 
-/* ---- queue pairs ---------------------------------------------------------------------------------------------- */
+/* ---- queue pairs ----------------------------------------------------------------------------- */
 
-void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *opts, struct fake_qp *qp)
+void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *opts,
+		  struct fake_qp *qp)
 {
 	const struct fake_opts *o = opts ? opts : &no_opts;
 	struct nic_qp_attr attr = {0};
@@ -345,22 +349,22 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	fake_cq_make(w, nic, PICK(o->cq_count_log2, 8), &qp->send_cq);
 	fake_cq_make(w, nic, PICK(o->cq_count_log2, 8), &qp->recv_cq);
 	qp->rq_va = fake_alloc(w, ((size_t)qp->rq_count << qp->rq_size_log2) +
-					  (size_t)qp->sq_count * WQE_BB_BYTES);
+				      (size_t)qp->sq_count * WQE_BB_BYTES);
 	qp->sq_va = qp->rq_va + ((uint64_t)qp->rq_count << qp->rq_size_log2);
 	qp->db_va = fake_alloc(w, DB_RECORD_BYTES);
 	attr = (struct nic_qp_attr){
-		.type = NIC_QP_RC,
-		.pdn = w->sides[nic].pdn,
-		.cqn_send = qp->send_cq.cqn,
-		.cqn_recv = qp->recv_cq.cqn,
-		.buf_va = qp->rq_va,
-		.db_va = qp->db_va,
-		.sq_wqebb_count = qp->sq_count,
-		.rq_wqe_count = qp->rq_count,
-		.rq_wqe_size_log2 = qp->rq_size_log2,
-		.user_index = 0x700 + nic,
-		.sq_signal_all = o->signal_all,
-		.cookie = 0xc00cull + nic,
+	    .type = NIC_QP_RC,
+	    .pdn = w->sides[nic].pdn,
+	    .cqn_send = qp->send_cq.cqn,
+	    .cqn_recv = qp->recv_cq.cqn,
+	    .buf_va = qp->rq_va,
+	    .db_va = qp->db_va,
+	    .sq_wqebb_count = qp->sq_count,
+	    .rq_wqe_count = qp->rq_count,
+	    .rq_wqe_size_log2 = qp->rq_size_log2,
+	    .user_index = 0x700 + nic,
+	    .sq_signal_all = o->signal_all,
+	    .cookie = 0xc00cull + nic,
 	};
 	assert_int_equal(nic_qp_create(w->nics[nic], &attr, &qp->qpn), 0);
 }
@@ -385,26 +389,26 @@ static void set_gid(const struct fake_world *w, uint8_t gid[16], uint32_t nic)
 void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struct fake_opts *opts)
 {
 	const struct fake_opts *o = opts ? opts : &no_opts;
-	uint32_t rights = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F |
-			  NIC_ACCESS_REMOTE_ATOMIC_F;
+	uint32_t rights =
+	    NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F;
 	uint32_t psn_a = PICK(o->psn_a, 0x100), psn_b = PICK(o->psn_b, 0x200);
 	uint32_t mtu_a = PICK(o->mtu_bytes, 1024);
 	struct nic_qp_params p = {
-		.set = NIC_QP_SET_STATE_F | NIC_QP_SET_PKEY_INDEX_F | NIC_QP_SET_PORT_F |
-		       NIC_QP_SET_ACCESS_F,
-		.state = NIC_QP_INIT,
-		.port = 1,
-		.access = PICK(o->access, rights),
-		.mtu_bytes = is_b ? PICK(o->mtu_b_bytes, mtu_a) : mtu_a,
-		.timeout = (uint8_t)PICK(o->timeout, 14),
-		.retry_count = (uint8_t)PICK(o->retry_count, 7),
-		.rnr_retry = (uint8_t)PICK(o->rnr_retry, 7),
-		.min_rnr_timer = (uint8_t)PICK(o->min_rnr_timer, 12),
-		.rd_atomic = (uint8_t)PICK(o->rd_atomic, 16),
-		.dest_rd_atomic = (uint8_t)PICK(o->dest_rd_atomic, 16),
-		.dest_qpn = dest_qpn,
-		.sq_psn = is_b ? psn_b : psn_a,
-		.rq_psn = is_b ? psn_a : psn_b,
+	    .set = NIC_QP_SET_STATE_F | NIC_QP_SET_PKEY_INDEX_F | NIC_QP_SET_PORT_F |
+		   NIC_QP_SET_ACCESS_F,
+	    .state = NIC_QP_INIT,
+	    .port = 1,
+	    .access = PICK(o->access, rights),
+	    .mtu_bytes = is_b ? PICK(o->mtu_b_bytes, mtu_a) : mtu_a,
+	    .timeout = (uint8_t)PICK(o->timeout, 14),
+	    .retry_count = (uint8_t)PICK(o->retry_count, 7),
+	    .rnr_retry = (uint8_t)PICK(o->rnr_retry, 7),
+	    .min_rnr_timer = (uint8_t)PICK(o->min_rnr_timer, 12),
+	    .rd_atomic = (uint8_t)PICK(o->rd_atomic, 16),
+	    .dest_rd_atomic = (uint8_t)PICK(o->dest_rd_atomic, 16),
+	    .dest_qpn = dest_qpn,
+	    .sq_psn = is_b ? psn_b : psn_a,
+	    .rq_psn = is_b ? psn_a : psn_b,
 	};
 
 	set_gid(qp->world, p.path.dgid, 1 - qp->nic);
@@ -446,7 +450,7 @@ int fake_qp_set_state(struct fake_qp *qp, enum nic_qp_state state)
 	return err;
 }
 
-/* ---- posting ---------------------------------------------------------------------------------------------------- */
+/* ---- posting --------------------------------------------------------------------------------- */
 
 struct builder {
 	uint8_t bytes[1024 + 64];
@@ -485,11 +489,11 @@ static void put_inline(struct builder *b, const struct fake_wr *wr)
 static void put_ctrl(struct builder *b, const struct fake_qp *qp, const struct fake_wr *wr)
 {
 	struct wqe_ctrl_seg ctrl = {
-		.opmod_idx_opcode = wqe_ctrl_op(0, qp->sq_pi, wr->opcode),
-		.qpn_ds = wqe_ctrl_qpn_ds(qp->qpn, b->used / WQE_UNIT_BYTES),
-		.fm_ce_se = (uint8_t)((wr->signal ? WQE_CE_ALWAYS : 0) |
-				      (wr->solicited ? WQE_SOLICITED_F : 0) | wr->fence),
-		.imm = be32_from(wr->imm),
+	    .opmod_idx_opcode = wqe_ctrl_op(0, qp->sq_pi, wr->opcode),
+	    .qpn_ds = wqe_ctrl_qpn_ds(qp->qpn, b->used / WQE_UNIT_BYTES),
+	    .fm_ce_se = (uint8_t)((wr->signal ? WQE_CE_ALWAYS : 0) |
+				  (wr->solicited ? WQE_SOLICITED_F : 0) | wr->fence),
+	    .imm = be32_from(wr->imm),
 	};
 
 	memcpy(b->bytes, &ctrl, sizeof(ctrl));
@@ -513,7 +517,7 @@ uint16_t fake_post(struct fake_qp *qp, const struct fake_wr *wr)
 	blocks = wqe_bb_count(b.used / WQE_UNIT_BYTES);
 	for (uint32_t i = 0; i < blocks; i++)
 		memcpy((uint8_t *)fake_mem(qp->world, qp->sq_va) +
-			       ((index + i) & (qp->sq_count - 1)) * WQE_BB_BYTES,
+			   ((index + i) & (qp->sq_count - 1)) * WQE_BB_BYTES,
 		       b.bytes + i * WQE_BB_BYTES, WQE_BB_BYTES);
 	qp->last_index = index;
 	qp->sq_pi = (uint16_t)(index + blocks);
@@ -526,8 +530,10 @@ void fake_ring(struct fake_qp *qp)
 	uint64_t word;
 
 	be32_store((uint8_t *)fake_mem(w, qp->db_va) + 4 * DB_SEND, qp->sq_pi);
-	memcpy(&word, (uint8_t *)fake_mem(w, qp->sq_va) +
-			      (qp->last_index & (qp->sq_count - 1)) * WQE_BB_BYTES, sizeof(word));
+	memcpy(&word,
+	       (uint8_t *)fake_mem(w, qp->sq_va) +
+		   (qp->last_index & (qp->sq_count - 1)) * WQE_BB_BYTES,
+	       sizeof(word));
 	nic_doorbell(w->nics[qp->nic], word, w->now_ns);
 	fake_run(w, qp->nic);
 }
@@ -544,13 +550,13 @@ void fake_receive(struct fake_qp *qp, const struct fake_piece *pieces, uint32_t 
 	if (b.used < size_bytes)
 		put_piece(&b, &end);
 	memcpy((uint8_t *)fake_mem(qp->world, qp->rq_va) +
-		       ((qp->rq_pi & (qp->rq_count - 1)) << qp->rq_size_log2),
+		   ((qp->rq_pi & (qp->rq_count - 1)) << qp->rq_size_log2),
 	       b.bytes, size_bytes);
 	qp->rq_pi++;
 	be32_store((uint8_t *)fake_mem(qp->world, qp->db_va) + 4 * DB_RECV, qp->rq_pi);
 }
 
-/* ---- the wire and time --------------------------------------------------------------------------------------------- */
+/* ---- the wire and time ----------------------------------------------------------------------- */
 
 enum nic_more fake_run(struct fake_world *w, uint32_t nic)
 {
@@ -629,7 +635,8 @@ struct roce_pkt fake_pkt(struct fake_world *w, size_t i)
 	struct roce_pkt pkt;
 
 	assert_true(i < w->queue_count);
-	assert_int_equal(roce_pkt_decode(&pkt, w->queue[i]->bytes, w->queue[i]->len_bytes), ROCE_OK);
+	assert_int_equal(roce_pkt_decode(&pkt, w->queue[i]->bytes, w->queue[i]->len_bytes),
+			 ROCE_OK);
 	return pkt;
 }
 

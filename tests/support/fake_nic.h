@@ -20,8 +20,8 @@
  *   fake_world_free(w);
  *
  * Memory: one buffer whose addresses start at FAKE_BASE_VA; fake_mem gives the pointer. Any other
- * address faults, as do ranges marked with fake_fault. From FAKE_VOID_VA on, 2^33 bytes may be read (as
- * zeroes) and written (and are gone), for messages too large to hold.
+ * address faults, as do ranges marked with fake_fault. From FAKE_VOID_VA on, 2^33 bytes may be read
+ * (as zeroes) and written (and are gone), for messages too large to hold.
  */
 #ifndef TESTS_SUPPORT_FAKE_NIC_H
 #define TESTS_SUPPORT_FAKE_NIC_H
@@ -67,8 +67,8 @@ struct fake_world {
 	size_t queue_count;
 	size_t queue_cap;
 	size_t room;
-	bool untaken;		/* what tx_untaken answers */
-	bool alien;		/* set before connecting: as on two hosts, with GIDs that differ */
+	bool untaken; /* what tx_untaken answers */
+	bool alien;   /* set before connecting: as on two hosts, with GIDs that differ */
 	struct fake_packet *reserved;
 	uint64_t sent_packets;
 
@@ -88,11 +88,12 @@ struct fake_world {
 	struct nic_budget budget;
 };
 
-/* fake_world_new - two NICs of this configuration (NULL: 4,096 queue pairs, MTU 4096, and so on). */
+/* fake_world_new - two NICs of this configuration (NULL: 4,096 queue pairs, MTU 4096, and so on).
+ */
 struct fake_world *fake_world_new(const struct nic_config *config);
 void fake_world_free(struct fake_world *w);
 
-/* ---- memory ---- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* fake_alloc - the address of zeroed memory, 64-byte aligned. */
 uint64_t fake_alloc(struct fake_world *w, size_t bytes);
@@ -110,7 +111,7 @@ struct fake_region {
 /* fake_region - memory registered with NIC `nic`, in the domain of its queue pairs. */
 struct fake_region fake_region(struct fake_world *w, uint32_t nic, size_t bytes, uint32_t access);
 
-/* ---- queues ---- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 struct fake_cq {
 	struct fake_world *world;
@@ -125,9 +126,9 @@ struct fake_cq {
 
 /* A completion, decoded. */
 struct fake_cqe {
-	uint8_t opcode;	     /* enum cqe_opcode */
+	uint8_t opcode; /* enum cqe_opcode */
 	uint8_t send_opcode;
-	uint8_t syndrome;    /* error completions */
+	uint8_t syndrome; /* error completions */
 	uint8_t vendor;
 	uint16_t wqe_counter;
 	uint32_t qpn;
@@ -161,20 +162,20 @@ struct fake_qp {
 
 /* What a pair is made with; zero means: the default that stands behind. */
 struct fake_opts {
-	uint32_t sq_count;     /* 64 */
-	uint32_t rq_count;     /* 16; UINT32_MAX: none */
-	uint32_t rq_size_log2; /* 6 */
-	uint32_t cq_count_log2; /* 8 */
-	uint32_t mtu_bytes;    /* 1024; of a */
-	uint32_t mtu_b_bytes;  /* like a's */
-	uint32_t psn_a;	       /* 0x100 */
-	uint32_t psn_b;	       /* 0x200 */
-	uint32_t access;       /* all remote rights; UINT32_MAX: none */
-	uint32_t timeout;      /* 14: 67 ms */
-	uint32_t retry_count;  /* 7; UINT32_MAX: 0 */
-	uint32_t rnr_retry;    /* 7; UINT32_MAX: 0 */
-	uint32_t min_rnr_timer; /* 12: 0.64 ms */
-	uint32_t rd_atomic;    /* 16 */
+	uint32_t sq_count;       /* 64 */
+	uint32_t rq_count;       /* 16; UINT32_MAX: none */
+	uint32_t rq_size_log2;   /* 6 */
+	uint32_t cq_count_log2;  /* 8 */
+	uint32_t mtu_bytes;      /* 1024; of a */
+	uint32_t mtu_b_bytes;    /* like a's */
+	uint32_t psn_a;          /* 0x100 */
+	uint32_t psn_b;          /* 0x200 */
+	uint32_t access;         /* all remote rights; UINT32_MAX: none */
+	uint32_t timeout;        /* 14: 67 ms */
+	uint32_t retry_count;    /* 7; UINT32_MAX: 0 */
+	uint32_t rnr_retry;      /* 7; UINT32_MAX: 0 */
+	uint32_t min_rnr_timer;  /* 12: 0.64 ms */
+	uint32_t rd_atomic;      /* 16 */
 	uint32_t dest_rd_atomic; /* 16; UINT32_MAX: 0 */
 	bool signal_all;
 };
@@ -184,9 +185,10 @@ struct fake_pair {
 	struct fake_qp b; /* on NIC 1 */
 };
 
-void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *opts, struct fake_qp *qp);
-/* fake_qp_ready - takes qp from reset to ready to send, connected to the pair's other end. is_b: which
- * of the values in opts are its own. Asserts that every step is allowed. */
+void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *opts,
+		  struct fake_qp *qp);
+/* fake_qp_ready - takes qp from reset to ready to send, connected to the pair's other end. is_b:
+ * which of the values in opts are its own. Asserts that every step is allowed. */
 void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struct fake_opts *opts);
 void fake_pair_connect(struct fake_world *w, struct fake_pair *pair, const struct fake_opts *opts);
 int fake_qp_state(struct fake_qp *qp); /* enum nic_qp_state */
@@ -221,7 +223,7 @@ void fake_ring(struct fake_qp *qp);
 /* fake_receive - posts a receive (the record too: that is all there is to it). */
 void fake_receive(struct fake_qp *qp, const struct fake_piece *pieces, uint32_t count);
 
-/* ---- the wire and time ---- */
+/* ---- the wire and time ----------------------------------------------------------------------- */
 
 /* fake_run - lets NIC `nic` run until it is idle or blocked; returns what nic_run said last. */
 enum nic_more fake_run(struct fake_world *w, uint32_t nic);

@@ -75,7 +75,8 @@ void expect_done(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint32_t by
 	assert_int_equal(cqe.byte_cnt, byte_cnt);
 }
 
-void expect_error(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint8_t syndrome, uint8_t vendor)
+void expect_error(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint8_t syndrome,
+		  uint8_t vendor)
 {
 	struct fake_cqe cqe;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nic_bed.h - what most tests of the core start from: a connected pair of fake_nic.h, a source region
- * on NIC 0 with a pattern in it, a target region on NIC 1, and one-line posts and expectations.
+ * nic_bed.h - what most tests of the core start from: a connected pair of fake_nic.h, a source
+ * region on NIC 0 with a pattern in it, a target region on NIC 1, and one-line posts and
+ * expectations.
  *
  * Expectations fail the running test through cmocka. Lengths and offsets are in bytes.
  */
@@ -11,8 +12,8 @@
 #include "tests/support/fake_nic.h"
 
 #define BED_LOCAL NIC_ACCESS_LOCAL_WRITE_F
-#define BED_ALL                                                                                    \
-	(NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F |          \
+#define BED_ALL                                                                            \
+	(NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F | \
 	 NIC_ACCESS_REMOTE_ATOMIC_F)
 
 struct bed {
@@ -35,7 +36,8 @@ uint16_t bed_post(struct bed *b, enum wqe_opcode opcode, uint32_t len);
 void bed_receive(struct bed *b, uint32_t len);
 
 void expect_done(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint32_t byte_cnt);
-void expect_error(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint8_t syndrome, uint8_t vendor);
+void expect_error(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint8_t syndrome,
+		  uint8_t vendor);
 void expect_none(struct fake_cq *cq);
 /* The packet at the head of the wire has this opcode and PSN; it is left there. */
 void expect_packet(struct bed *b, uint8_t opcode, uint32_t psn);

@@ -16,10 +16,18 @@
 #include "tests/support/nic_bed.h"
 
 static const char *const rows[] = {
-	"operations over their ring", "psn_high behind psn_una", "a gap between operations",
-	"reads miscounted", "work without a turn", "a deadline outside the heap",
-	"a key later than its deadline", "an answer of a dead queue pair", "users miscounted",
-	"a lost ready entry", "a run past its end", "receives over their ring",
+    "operations over their ring",
+    "psn_high behind psn_una",
+    "a gap between operations",
+    "reads miscounted",
+    "work without a turn",
+    "a deadline outside the heap",
+    "a key later than its deadline",
+    "an answer of a dead queue pair",
+    "users miscounted",
+    "a lost ready entry",
+    "a run past its end",
+    "receives over their ring",
 };
 
 static void spoil(size_t row, struct nic *nic, struct nic_qp *qp)
@@ -93,7 +101,7 @@ static void notices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(notices),
+	    cmocka_unit_test(notices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

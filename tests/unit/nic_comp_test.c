@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shows: acknowledgement, refusal, loss and silence at the requester; each error completion's status.
- * How: two NICs of tests/support/fake_nic.h; the test drops, doubles and forges packets, and moves time.
+ * Shows: acknowledgement, refusal, loss and silence at the requester; each error completion's
+ * status. How: two NICs of tests/support/fake_nic.h; the test drops, doubles and forges packets,
+ * and moves time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 #define TIMEOUT_NS (4096ull << 14)
 
-/* ---- local errors: nothing of the entry is on the wire ------------------------------------------------ */
+/* ---- local errors: nothing of the entry is on the wire --------------------------------------- */
 
 /* [cx6-syndromes] Each thing that is wrong with an entry, and what its completion says. */
 static void local_errors(void **state)
@@ -30,15 +31,15 @@ static void local_errors(void **state)
 		uint8_t syndrome;
 		uint8_t vendor;
 	} rows[] = {
-		{"runs past its region", WQE_OP_WRITE, 0, (1 << 20) - 8, 9, 0x04, 0x53},
-		{"before its region", WQE_OP_SEND, 0, (uint64_t)-64, 4, 0x04, 0x53},
-		{"far away", WQE_OP_WRITE, 0, (uint64_t)-4096 - FAKE_BASE_VA, 16, 0x04, 0x53},
-		{"wrong tag", WQE_OP_WRITE, 1, 0, 8, 0x04, 0x52},
-		{"no such key", WQE_OP_READ, 0x80000, 0, 8, 0x04, 0x52},
-		{"read past its region", WQE_OP_READ, 0, (1 << 20) - 4, 8, 0x04, 0x53},
-		{"atomic of 4 bytes", WQE_OP_ATOMIC_FA, 0, 0, 4, 0x01, 0},
-		{"opcode we do not know", WQE_OP_TSO, 0, 0, 8, 0x02, 0},
-		{"opcode nobody knows", (enum wqe_opcode)0x77, 0, 0, 8, 0x02, 0},
+	    {"runs past its region", WQE_OP_WRITE, 0, (1 << 20) - 8, 9, 0x04, 0x53},
+	    {"before its region", WQE_OP_SEND, 0, (uint64_t)-64, 4, 0x04, 0x53},
+	    {"far away", WQE_OP_WRITE, 0, (uint64_t)-4096 - FAKE_BASE_VA, 16, 0x04, 0x53},
+	    {"wrong tag", WQE_OP_WRITE, 1, 0, 8, 0x04, 0x52},
+	    {"no such key", WQE_OP_READ, 0x80000, 0, 8, 0x04, 0x52},
+	    {"read past its region", WQE_OP_READ, 0, (1 << 20) - 4, 8, 0x04, 0x53},
+	    {"atomic of 4 bytes", WQE_OP_ATOMIC_FA, 0, 0, 4, 0x01, 0},
+	    {"opcode we do not know", WQE_OP_TSO, 0, 0, 8, 0x02, 0},
+	    {"opcode nobody knows", (enum wqe_opcode)0x77, 0, 0, 8, 0x02, 0},
 	};
 
 	(void)state;
@@ -78,7 +79,8 @@ static void error_completes_in_order(void **state)
 	bed_close(&b);
 }
 
-/* Every way in which an entry can be misshapen is a local queue pair operation error, not a crash. */
+/* Every way in which an entry can be misshapen is a local queue pair operation error, not a crash.
+ */
 static void misshapen_entries(void **state)
 {
 	static const struct {
@@ -87,11 +89,11 @@ static void misshapen_entries(void **state)
 		uint32_t first_word; /* of the data segment; 0: leave it */
 		uint8_t syndrome;
 	} rows[] = {
-		{"no length", 0, 0, 0x02},
-		{"longer than posted", 5, 0, 0x02},
-		{"too short for its address", 1, 0, 0x02},
-		{"inline runs out of the entry", 3, 0x80000000u | 13, 0x02},
-		{"inline of 2 GiB", 3, 0xffffffffu, 0x02},
+	    {"no length", 0, 0, 0x02},
+	    {"longer than posted", 5, 0, 0x02},
+	    {"too short for its address", 1, 0, 0x02},
+	    {"inline runs out of the entry", 3, 0x80000000u | 13, 0x02},
+	    {"inline of 2 GiB", 3, 0xffffffffu, 0x02},
 	};
 
 	(void)state;
@@ -121,19 +123,21 @@ static void message_limit(void **state)
 		uint32_t count;
 		bool fits;
 	} rows[] = {
-		{"0 is 2^31", {0}, 1, true},
-		{"half and half", {1u << 30, 1u << 30}, 2, true},
-		{"0 and 1", {0, 1}, 2, false},
-		{"half, half and 1", {1u << 30, 1u << 30, 1}, 3, false},
-		{"a sum that is 0 in 32 bits", {0, 0}, 2, false},
-		{"a sum that is 8 in 32 bits", {0x7fffffff, 0x7fffffff, 10}, 3, false},
+	    {"0 is 2^31", {0}, 1, true},
+	    {"half and half", {1u << 30, 1u << 30}, 2, true},
+	    {"0 and 1", {0, 1}, 2, false},
+	    {"half, half and 1", {1u << 30, 1u << 30, 1}, 3, false},
+	    {"a sum that is 0 in 32 bits", {0, 0}, 2, false},
+	    {"a sum that is 8 in 32 bits", {0x7fffffff, 0x7fffffff, 10}, 3, false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bed b = bed_open(NULL);
-		struct nic_mkey_attr attr = {.pdn = b.w->sides[0].pdn, .va = FAKE_VOID_VA,
-					     .host_va = FAKE_VOID_VA, .len_bytes = 1ull << 33};
+		struct nic_mkey_attr attr = {.pdn = b.w->sides[0].pdn,
+					     .va = FAKE_VOID_VA,
+					     .host_va = FAKE_VOID_VA,
+					     .len_bytes = 1ull << 33};
 		struct fake_wr wr = bed_wr(&b, WQE_OP_WRITE, 8);
 		uint32_t key;
 
@@ -224,7 +228,7 @@ static void entry_changes_under_us(void **state)
 	bed_close(&b);
 }
 
-/* ---- what a peer answers ------------------------------------------------------------------------------------ */
+/* ---- what a peer answers --------------------------------------------------------------------- */
 
 /* [cx6-syndromes] Each refusal, by the right of the region or queue pair that is missing. */
 static void remote_errors(void **state)
@@ -232,31 +236,32 @@ static void remote_errors(void **state)
 	static const struct {
 		const char *name;
 		enum wqe_opcode opcode;
-		uint32_t region;  /* rights of the target */
-		uint32_t qp;	  /* rights of the queue pair; UINT32_MAX: none */
+		uint32_t region; /* rights of the target */
+		uint32_t qp;     /* rights of the queue pair; UINT32_MAX: none */
 		uint64_t va_change;
 		uint32_t key_change;
 		uint8_t syndrome;
 		uint8_t vendor;
 		enum nic_event_kind event;
 	} rows[] = {
-		{"write, region", WQE_OP_WRITE, BED_LOCAL, 0, 0, 0, 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
-		{"read, region", WQE_OP_READ, BED_LOCAL, 0, 0, 0, 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
-		{"atomic, region", WQE_OP_ATOMIC_FA, BED_LOCAL | NIC_ACCESS_REMOTE_WRITE_F, 0, 0, 0,
-		 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
-		{"write, key", WQE_OP_WRITE, BED_ALL, 0, 0, 1, 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
-		{"read, range", WQE_OP_READ, BED_ALL, 0, 4089, 0, 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
-		{"write, wraps", WQE_OP_WRITE, BED_ALL, 0, (uint64_t)-FAKE_BASE_VA - 4096, 0, 0x13, 0x88,
-		 NIC_EVENT_QP_ACCESS_ERR},
-		{"write, queue pair", WQE_OP_WRITE, BED_ALL, UINT32_MAX, 0, 0, 0x12, 0x8a,
-		 NIC_EVENT_QP_REQ_ERR},
-		{"read, queue pair", WQE_OP_READ, BED_ALL, NIC_ACCESS_REMOTE_WRITE_F, 0, 0, 0x12, 0x8a,
-		 NIC_EVENT_QP_REQ_ERR},
-		{"atomic, queue pair", WQE_OP_ATOMIC_CS, BED_ALL,
-		 NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F, 0, 0, 0x12, 0x8a,
-		 NIC_EVENT_QP_REQ_ERR},
-		{"atomic, alignment", WQE_OP_ATOMIC_FA, BED_ALL, 0, 4, 0, 0x12, 0x8a,
-		 NIC_EVENT_QP_REQ_ERR},
+	    {"write, region", WQE_OP_WRITE, BED_LOCAL, 0, 0, 0, 0x13, 0x88,
+	     NIC_EVENT_QP_ACCESS_ERR},
+	    {"read, region", WQE_OP_READ, BED_LOCAL, 0, 0, 0, 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
+	    {"atomic, region", WQE_OP_ATOMIC_FA, BED_LOCAL | NIC_ACCESS_REMOTE_WRITE_F, 0, 0, 0,
+	     0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
+	    {"write, key", WQE_OP_WRITE, BED_ALL, 0, 0, 1, 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
+	    {"read, range", WQE_OP_READ, BED_ALL, 0, 4089, 0, 0x13, 0x88, NIC_EVENT_QP_ACCESS_ERR},
+	    {"write, wraps", WQE_OP_WRITE, BED_ALL, 0, (uint64_t)-FAKE_BASE_VA - 4096, 0, 0x13,
+	     0x88, NIC_EVENT_QP_ACCESS_ERR},
+	    {"write, queue pair", WQE_OP_WRITE, BED_ALL, UINT32_MAX, 0, 0, 0x12, 0x8a,
+	     NIC_EVENT_QP_REQ_ERR},
+	    {"read, queue pair", WQE_OP_READ, BED_ALL, NIC_ACCESS_REMOTE_WRITE_F, 0, 0, 0x12, 0x8a,
+	     NIC_EVENT_QP_REQ_ERR},
+	    {"atomic, queue pair", WQE_OP_ATOMIC_CS, BED_ALL,
+	     NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F, 0, 0, 0x12, 0x8a,
+	     NIC_EVENT_QP_REQ_ERR},
+	    {"atomic, alignment", WQE_OP_ATOMIC_FA, BED_ALL, 0, 4, 0, 0x12, 0x8a,
+	     NIC_EVENT_QP_REQ_ERR},
 	};
 
 	(void)state;
@@ -318,7 +323,7 @@ static void longer_than_its_receive(void **state)
 	bed_close(&b);
 }
 
-/* ---- loss ------------------------------------------------------------------------------------------------------ */
+/* ---- loss ------------------------------------------------------------------------------------ */
 
 /* Whichever single packet of an exchange is lost, it ends well, and nothing is done twice. */
 static void any_single_loss(void **state)
@@ -338,7 +343,8 @@ static void any_single_loss(void **state)
 			for (uint16_t i = 0; i < 3; i++)
 				bed_post(&b, i == 1 ? rows[row].opcode : WQE_OP_WRITE, 1000);
 			memset(bed_dst(&b) + 5000, 1, 1);
-			for (int i = 0; i < 20 && nic_deadline_ns(b.w->nics[0]) != UINT64_MAX; i++) {
+			for (int i = 0; i < 20 && nic_deadline_ns(b.w->nics[0]) != UINT64_MAX;
+			     i++) {
 				while (b.w->queue_count != 0)
 					if (seen++ == lost)
 						fake_drop(b.w, 0);
@@ -362,7 +368,8 @@ static void any_single_loss(void **state)
 	}
 }
 
-/* [cx6-syndromes] Silence: 1 + retry_count transmissions, each after the timeout, then the error. */
+/* [cx6-syndromes] Silence: 1 + retry_count transmissions, each after the timeout, then the error.
+ */
 static void retries_are_counted(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.retry_count = 3});
@@ -384,7 +391,8 @@ static void retries_are_counted(void **state)
 	bed_close(&b);
 }
 
-/* A peer that has not taken the packet pauses us: the timeout is not counted, nothing is repeated. */
+/* A peer that has not taken the packet pauses us: the timeout is not counted, nothing is repeated.
+ */
 static void untaken_packets_do_not_count(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.retry_count = UINT32_MAX});
@@ -427,9 +435,10 @@ static void rnr(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		/* 32 stands for 0, which means "default" in fake_opts; the NIC gets 5 bits of it. */
-		struct bed b = bed_open(&(struct fake_opts){.min_rnr_timer =
-							    rows[i].code == 32 ? UINT32_MAX : rows[i].code});
+		/* 32 stands for 0, which means "default" in fake_opts; the NIC gets 5 bits of it.
+		 */
+		struct bed b = bed_open(&(struct fake_opts){
+		    .min_rnr_timer = rows[i].code == 32 ? UINT32_MAX : rows[i].code});
 
 		bed_post(&b, WQE_OP_SEND, 8);
 		for (int k = 0; k < 20; k++) {
@@ -517,15 +526,18 @@ static void compare_and_swap(void **state)
 	bed_close(&b);
 }
 
-/* ---- ghosts ------------------------------------------------------------------------------------------------------- */
+/* ---- ghosts ---------------------------------------------------------------------------------- */
 
 /* Acknowledgements and responses of what is not outstanding change nothing. */
 static void ghosts(void **state)
 {
 	struct bed b = bed_open(NULL);
-	struct roce_pkt pkt = {.opcode = ROCE_OP_RC_ACK, .pkey = 0xffff, .dqpn = b.pair.a.qpn,
+	struct roce_pkt pkt = {.opcode = ROCE_OP_RC_ACK,
+			       .pkey = 0xffff,
+			       .dqpn = b.pair.a.qpn,
 			       .aeth = {.syndrome = 0x1f}};
-	static const uint8_t syndromes[] = {0x1f, 0x20, 0x60, 0x61, 0x62, 0x63, 0x64, 0x7f, 0x40, 0x9f};
+	static const uint8_t syndromes[] = {0x1f, 0x20, 0x60, 0x61, 0x62,
+					    0x63, 0x64, 0x7f, 0x40, 0x9f};
 
 	(void)state;
 	bed_post(&b, WQE_OP_WRITE, 3000);
@@ -558,20 +570,24 @@ static void bad_responses(void **state)
 		uint8_t opcode;
 		uint32_t len;
 	} rows[] = {
-		{"too short", ROCE_OP_RC_READ_RESP_FIRST, 252},
-		{"too long", ROCE_OP_RC_READ_RESP_FIRST, 260},
-		{"ends too early", ROCE_OP_RC_READ_RESP_ONLY, 256},
-		{"last too early", ROCE_OP_RC_READ_RESP_LAST, 256},
-		{"nothing", ROCE_OP_RC_READ_RESP_FIRST, 0},
+	    {"too short", ROCE_OP_RC_READ_RESP_FIRST, 252},
+	    {"too long", ROCE_OP_RC_READ_RESP_FIRST, 260},
+	    {"ends too early", ROCE_OP_RC_READ_RESP_ONLY, 256},
+	    {"last too early", ROCE_OP_RC_READ_RESP_LAST, 256},
+	    {"nothing", ROCE_OP_RC_READ_RESP_FIRST, 0},
 	};
 	static const uint8_t bytes[512];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
-		struct roce_pkt pkt = {.opcode = rows[i].opcode, .pkey = 0xffff, .psn = 0x100,
-				       .dqpn = b.pair.a.qpn, .payload = bytes,
-				       .payload_bytes = rows[i].len, .aeth = {.syndrome = 0x1f}};
+		struct roce_pkt pkt = {.opcode = rows[i].opcode,
+				       .pkey = 0xffff,
+				       .psn = 0x100,
+				       .dqpn = b.pair.a.qpn,
+				       .payload = bytes,
+				       .payload_bytes = rows[i].len,
+				       .aeth = {.syndrome = 0x1f}};
 
 		print_message("row: %s\n", rows[i].name);
 		bed_post(&b, WQE_OP_READ, 600);
@@ -612,28 +628,28 @@ static void read_resumes_in_the_middle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(local_errors),
-		cmocka_unit_test(error_completes_in_order),
-		cmocka_unit_test(misshapen_entries),
-		cmocka_unit_test(message_limit),
-		cmocka_unit_test(source_faults),
-		cmocka_unit_test(ring_faults),
-		cmocka_unit_test(read_into_read_only),
-		cmocka_unit_test(entry_changes_under_us),
-		cmocka_unit_test(remote_errors),
-		cmocka_unit_test(target_faults),
-		cmocka_unit_test(longer_than_its_receive),
-		cmocka_unit_test(any_single_loss),
-		cmocka_unit_test(retries_are_counted),
-		cmocka_unit_test(untaken_packets_do_not_count),
-		cmocka_unit_test(progress_resets_retries),
-		cmocka_unit_test(rnr),
-		cmocka_unit_test(rnr_exhausted),
-		cmocka_unit_test(lost_atomic_response),
-		cmocka_unit_test(compare_and_swap),
-		cmocka_unit_test(ghosts),
-		cmocka_unit_test(bad_responses),
-		cmocka_unit_test(read_resumes_in_the_middle),
+	    cmocka_unit_test(local_errors),
+	    cmocka_unit_test(error_completes_in_order),
+	    cmocka_unit_test(misshapen_entries),
+	    cmocka_unit_test(message_limit),
+	    cmocka_unit_test(source_faults),
+	    cmocka_unit_test(ring_faults),
+	    cmocka_unit_test(read_into_read_only),
+	    cmocka_unit_test(entry_changes_under_us),
+	    cmocka_unit_test(remote_errors),
+	    cmocka_unit_test(target_faults),
+	    cmocka_unit_test(longer_than_its_receive),
+	    cmocka_unit_test(any_single_loss),
+	    cmocka_unit_test(retries_are_counted),
+	    cmocka_unit_test(untaken_packets_do_not_count),
+	    cmocka_unit_test(progress_resets_retries),
+	    cmocka_unit_test(rnr),
+	    cmocka_unit_test(rnr_exhausted),
+	    cmocka_unit_test(lost_atomic_response),
+	    cmocka_unit_test(compare_and_swap),
+	    cmocka_unit_test(ghosts),
+	    cmocka_unit_test(bad_responses),
+	    cmocka_unit_test(read_resumes_in_the_middle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

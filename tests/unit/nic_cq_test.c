@@ -15,7 +15,7 @@
 #include "nic/nic_priv.h"
 #include "tests/support/nic_bed.h"
 
-/* ---- create ----------------------------------------------------------------------------------------------- */
+/* ---- create ---------------------------------------------------------------------------------- */
 
 static void create_and_destroy(void **state)
 {
@@ -24,15 +24,15 @@ static void create_and_destroy(void **state)
 		struct nic_cq_attr attr;
 		int err;
 	} rows[] = {
-		{"good", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 64, false, 0}, 0},
-		{"128 bytes", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 128, false, 0}, 0},
-		{"one entry", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 0, 64, false, 0}, 0},
-		{"largest", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 22, 64, false, 0}, 0},
-		{"too large", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 23, 64, false, 0}, -EINVAL},
-		{"odd size", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 96, false, 0}, -EINVAL},
-		{"ring not aligned", {FAKE_BASE_VA + 8, FAKE_BASE_VA + 4096, 4, 64, false, 0}, -EINVAL},
-		{"record not aligned", {FAKE_BASE_VA, FAKE_BASE_VA + 4100, 4, 64, false, 0}, -EINVAL},
-		{"record not there", {FAKE_BASE_VA, 4096, 4, 64, false, 0}, -EFAULT},
+	    {"good", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 64, false, 0}, 0},
+	    {"128 bytes", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 128, false, 0}, 0},
+	    {"one entry", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 0, 64, false, 0}, 0},
+	    {"largest", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 22, 64, false, 0}, 0},
+	    {"too large", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 23, 64, false, 0}, -EINVAL},
+	    {"odd size", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 96, false, 0}, -EINVAL},
+	    {"ring not aligned", {FAKE_BASE_VA + 8, FAKE_BASE_VA + 4096, 4, 64, false, 0}, -EINVAL},
+	    {"record not aligned", {FAKE_BASE_VA, FAKE_BASE_VA + 4100, 4, 64, false, 0}, -EINVAL},
+	    {"record not there", {FAKE_BASE_VA, 4096, 4, 64, false, 0}, -EFAULT},
 	};
 	struct fake_world *w = fake_world_new(NULL);
 	uint32_t cqn = 0;
@@ -44,7 +44,8 @@ static void create_and_destroy(void **state)
 		nic_check(w->nics[0]);
 		if (rows[i].err)
 			continue;
-		assert_int_equal(be32_load((uint8_t *)fake_mem(w, rows[i].attr.db_va) + 4), UINT32_MAX);
+		assert_int_equal(be32_load((uint8_t *)fake_mem(w, rows[i].attr.db_va) + 4),
+				 UINT32_MAX);
 		assert_int_equal(nic_cq_destroy(w->nics[0], cqn), 0);
 		assert_int_equal(nic_cq_destroy(w->nics[0], cqn), -EINVAL);
 	}
@@ -87,7 +88,7 @@ static void table_runs_full(void **state)
 	fake_world_free(w);
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------ */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* Many laps of a small ring: the owner bit turns at each. */
 static void owner_bit_over_many_laps(void **state)
@@ -156,7 +157,7 @@ static void wide_entries(void **state)
 	fake_world_free(w);
 }
 
-/* ---- overrun ---------------------------------------------------------------------------------------------------- */
+/* ---- overrun --------------------------------------------------------------------------------- */
 
 /* [cases 8] One entry too many: an error event of the queue, its queue pairs in error, no hang. */
 static void overrun(void **state)
@@ -228,7 +229,7 @@ static void ring_is_gone(void **state)
 	}
 }
 
-/* ---- arm ------------------------------------------------------------------------------------------------------------ */
+/* ---- arm ------------------------------------------------------------------------------------- */
 
 static void look(struct bed *b)
 {
@@ -279,8 +280,8 @@ static void no_event_is_lost(void **state)
 		}
 		look(&b);
 		if (fake_events(b.w, 0, NIC_EVENT_CQ_COMPLETION) != (polled ? 0 : 1)) {
-			print_message("order %d %d %d %d %d\n", order[0], order[1], order[2], order[3],
-				      order[4]);
+			print_message("order %d %d %d %d %d\n", order[0], order[1], order[2],
+				      order[3], order[4]);
 			fail();
 		}
 		bed_close(&b);
@@ -316,7 +317,8 @@ static void one_event_per_arm(void **state)
 	bed_close(&b);
 }
 
-/* The very first arm of a fresh queue is the word 0, as zeroed memory is: it counts all the same. */
+/* The very first arm of a fresh queue is the word 0, as zeroed memory is: it counts all the same.
+ */
 static void first_arm_is_seen(void **state)
 {
 	struct bed b = bed_open(NULL);
@@ -330,7 +332,8 @@ static void first_arm_is_seen(void **state)
 	bed_close(&b);
 }
 
-/* Solicited only: a plain completion does not fire, a solicited one and an error do, early or late. */
+/* Solicited only: a plain completion does not fire, a solicited one and an error do, early or late.
+ */
 static void solicited_only(void **state)
 {
 	static const struct {
@@ -338,12 +341,9 @@ static void solicited_only(void **state)
 		bool solicited, error, looked_first;
 		size_t events;
 	} rows[] = {
-		{"plain", false, false, true, 0},
-		{"plain, looked late", false, false, false, 0},
-		{"solicited", true, false, true, 1},
-		{"solicited, looked late", true, false, false, 1},
-		{"error", false, true, true, 1},
-		{"error, looked late", false, true, false, 1},
+	    {"plain", false, false, true, 0},    {"plain, looked late", false, false, false, 0},
+	    {"solicited", true, false, true, 1}, {"solicited, looked late", true, false, false, 1},
+	    {"error", false, true, true, 1},     {"error, looked late", false, true, false, 1},
 	};
 
 	(void)state;
@@ -383,21 +383,21 @@ static void arm_word_is_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(create_and_destroy),
-		cmocka_unit_test(busy_while_used),
-		cmocka_unit_test(table_runs_full),
-		cmocka_unit_test(owner_bit_over_many_laps),
-		cmocka_unit_test(consumer_index_wraps),
-		cmocka_unit_test(wide_entries),
-		cmocka_unit_test(overrun),
-		cmocka_unit_test(consumer_index_makes_room),
-		cmocka_unit_test(overrun_ignored),
-		cmocka_unit_test(ring_is_gone),
-		cmocka_unit_test(no_event_is_lost),
-		cmocka_unit_test(one_event_per_arm),
-		cmocka_unit_test(first_arm_is_seen),
-		cmocka_unit_test(solicited_only),
-		cmocka_unit_test(arm_word_is_gone),
+	    cmocka_unit_test(create_and_destroy),
+	    cmocka_unit_test(busy_while_used),
+	    cmocka_unit_test(table_runs_full),
+	    cmocka_unit_test(owner_bit_over_many_laps),
+	    cmocka_unit_test(consumer_index_wraps),
+	    cmocka_unit_test(wide_entries),
+	    cmocka_unit_test(overrun),
+	    cmocka_unit_test(consumer_index_makes_room),
+	    cmocka_unit_test(overrun_ignored),
+	    cmocka_unit_test(ring_is_gone),
+	    cmocka_unit_test(no_event_is_lost),
+	    cmocka_unit_test(one_event_per_arm),
+	    cmocka_unit_test(first_arm_is_seen),
+	    cmocka_unit_test(solicited_only),
+	    cmocka_unit_test(arm_word_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows: key look-up with bounds that cannot overflow; gather and scatter from any offset; atomics.
- * How: nic_mem_* called directly; random lists of pieces against one flat copy (the seed is printed).
+ * How: nic_mem_* called directly; random lists of pieces against one flat copy (the seed is
+ * printed).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,22 +24,23 @@ static void checks(void **state)
 		uint32_t access;
 		enum nic_mem verdict;
 	} rows[] = {
-		{"all of it", 0x1000, 0x100, 0, NIC_MEM_OK},
-		{"nothing at its start", 0x1000, 0, 0, NIC_MEM_OK},
-		{"nothing at its end", 0x1100, 0, 0, NIC_MEM_OK},
-		{"nothing behind its end", 0x1101, 0, 0, NIC_MEM_RANGE},
-		{"last byte", 0x10ff, 1, 0, NIC_MEM_OK},
-		{"one over", 0x10ff, 2, 0, NIC_MEM_RANGE},
-		{"one before", 0xfff, 1, 0, NIC_MEM_RANGE},
-		{"length over", 0x1000, 0x101, 0, NIC_MEM_RANGE},
-		{"sum wraps", 0x1080, UINT64_MAX - 0x7f, 0, NIC_MEM_RANGE},
-		{"sum wraps to its start", 0x1001, UINT64_MAX, 0, NIC_MEM_RANGE},
-		{"top of memory", UINT64_MAX, 1, 0, NIC_MEM_RANGE},
-		{"a right it has", 0x1000, 1, NIC_ACCESS_REMOTE_READ_F, NIC_MEM_OK},
-		{"a right it lacks", 0x1000, 1, NIC_ACCESS_LOCAL_WRITE_F, NIC_MEM_RIGHTS},
+	    {"all of it", 0x1000, 0x100, 0, NIC_MEM_OK},
+	    {"nothing at its start", 0x1000, 0, 0, NIC_MEM_OK},
+	    {"nothing at its end", 0x1100, 0, 0, NIC_MEM_OK},
+	    {"nothing behind its end", 0x1101, 0, 0, NIC_MEM_RANGE},
+	    {"last byte", 0x10ff, 1, 0, NIC_MEM_OK},
+	    {"one over", 0x10ff, 2, 0, NIC_MEM_RANGE},
+	    {"one before", 0xfff, 1, 0, NIC_MEM_RANGE},
+	    {"length over", 0x1000, 0x101, 0, NIC_MEM_RANGE},
+	    {"sum wraps", 0x1080, UINT64_MAX - 0x7f, 0, NIC_MEM_RANGE},
+	    {"sum wraps to its start", 0x1001, UINT64_MAX, 0, NIC_MEM_RANGE},
+	    {"top of memory", UINT64_MAX, 1, 0, NIC_MEM_RANGE},
+	    {"a right it has", 0x1000, 1, NIC_ACCESS_REMOTE_READ_F, NIC_MEM_OK},
+	    {"a right it lacks", 0x1000, 1, NIC_ACCESS_LOCAL_WRITE_F, NIC_MEM_RIGHTS},
 	};
 	struct fake_world *w = fake_world_new(NULL);
-	struct nic_mkey_attr attr = {w->sides[0].pdn, NIC_ACCESS_REMOTE_READ_F, 0x1000, 0x100, 0x5000};
+	struct nic_mkey_attr attr = {w->sides[0].pdn, NIC_ACCESS_REMOTE_READ_F, 0x1000, 0x100,
+				     0x5000};
 	struct nic *nic = w->nics[0];
 	uint32_t key, pdn;
 	uint64_t host_va;
@@ -49,14 +51,18 @@ static void checks(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		print_message("row: %s\n", rows[i].name);
 		assert_int_equal(nic_mem_check(nic, attr.pdn, key, rows[i].va, rows[i].len,
-					       rows[i].access, &host_va), rows[i].verdict);
+					       rows[i].access, &host_va),
+				 rows[i].verdict);
 		if (rows[i].verdict == NIC_MEM_OK)
 			assert_int_equal(host_va, rows[i].va + 0x4000);
 	}
 	assert_int_equal(nic_mem_check(nic, pdn, key, 0x1000, 1, 0, &host_va), NIC_MEM_KEY);
-	assert_int_equal(nic_mem_check(nic, attr.pdn, key ^ 0x80, 0x1000, 1, 0, &host_va), NIC_MEM_KEY);
-	assert_int_equal(nic_mem_check(nic, attr.pdn, key + 0x100, 0x1000, 1, 0, &host_va), NIC_MEM_KEY);
-	assert_int_equal(nic_mem_check(nic, attr.pdn, UINT32_MAX, 0x1000, 1, 0, &host_va), NIC_MEM_KEY);
+	assert_int_equal(nic_mem_check(nic, attr.pdn, key ^ 0x80, 0x1000, 1, 0, &host_va),
+			 NIC_MEM_KEY);
+	assert_int_equal(nic_mem_check(nic, attr.pdn, key + 0x100, 0x1000, 1, 0, &host_va),
+			 NIC_MEM_KEY);
+	assert_int_equal(nic_mem_check(nic, attr.pdn, UINT32_MAX, 0x1000, 1, 0, &host_va),
+			 NIC_MEM_KEY);
 	assert_int_equal(nic_mkey_destroy(nic, key), 0);
 	assert_int_equal(nic_mem_check(nic, attr.pdn, key, 0x1000, 1, 0, &host_va), NIC_MEM_KEY);
 	fake_world_free(w);
@@ -87,9 +93,9 @@ static void gather_and_scatter(void **state)
 
 			p->len_bytes = (uint32_t)base_prng_below(&prng, is_inline ? 100 : 3000);
 			p->lkey = r.key;
-			p->va = is_inline ? base_prng_below(&prng, 900) :
-					    r.va + 8192u * wqe.piece_count +
-						    base_prng_below(&prng, 5000);
+			p->va = is_inline
+				    ? base_prng_below(&prng, 900)
+				    : r.va + 8192u * wqe.piece_count + base_prng_below(&prng, 5000);
 			wqe.inline_mask |= (uint64_t)is_inline << wqe.piece_count;
 			memcpy(flat + total, is_inline ? wqe.raw + p->va : mem + (p->va - r.va),
 			       p->len_bytes);
@@ -99,11 +105,14 @@ static void gather_and_scatter(void **state)
 			uint32_t off = (uint32_t)base_prng_range(&prng, 0, total);
 			uint32_t n = (uint32_t)base_prng_range(&prng, 0, total - off);
 
-			assert_int_equal(nic_mem_gather(w->nics[0], pdn, &wqe, off, got, n), NIC_MEM_OK);
+			assert_int_equal(nic_mem_gather(w->nics[0], pdn, &wqe, off, got, n),
+					 NIC_MEM_OK);
 			assert_memory_equal(got, flat + off, n);
 		}
-		assert_int_equal(nic_mem_gather(w->nics[0], pdn, &wqe, total, got, 1), NIC_MEM_SHORT);
-		assert_int_equal(nic_mem_gather(w->nics[0], pdn, &wqe, 0, got, total + 1), NIC_MEM_SHORT);
+		assert_int_equal(nic_mem_gather(w->nics[0], pdn, &wqe, total, got, 1),
+				 NIC_MEM_SHORT);
+		assert_int_equal(nic_mem_gather(w->nics[0], pdn, &wqe, 0, got, total + 1),
+				 NIC_MEM_SHORT);
 		if (wqe.inline_mask)
 			continue;
 		/* What is scattered in stretches is gathered again. */
@@ -157,9 +166,9 @@ static void add_under_disturbance(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(checks),
-		cmocka_unit_test(gather_and_scatter),
-		cmocka_unit_test(add_under_disturbance),
+	    cmocka_unit_test(checks),
+	    cmocka_unit_test(gather_and_scatter),
+	    cmocka_unit_test(add_under_disturbance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,24 +104,24 @@ static void keys(void **state)
 		uint64_t va, len, host_va;
 		int err;
 	} rows[] = {
-		{"read only", 0, 0, 1, 0, 0},
-		{"all", BED_ALL, 0, 1, 0, 0},
-		{"remote read only", NIC_ACCESS_REMOTE_READ_F, 0, 1, 0, 0},
-		{"remote write without local", NIC_ACCESS_REMOTE_WRITE_F, 0, 1, 0, -EINVAL},
-		{"atomic without local", NIC_ACCESS_REMOTE_ATOMIC_F, 0, 1, 0, -EINVAL},
-		{"unknown right", 1 << 4, 0, 1, 0, -EINVAL},
-		{"whole address space", 0, 0, UINT64_MAX, 0, 0},
-		{"wraps", 0, 2, UINT64_MAX - 1, 0, -EINVAL},
-		{"wraps in the host", 0, 0, UINT64_MAX - 1, 2, -EINVAL},
-		{"empty", BED_ALL, 5, 0, 5, 0},
+	    {"read only", 0, 0, 1, 0, 0},
+	    {"all", BED_ALL, 0, 1, 0, 0},
+	    {"remote read only", NIC_ACCESS_REMOTE_READ_F, 0, 1, 0, 0},
+	    {"remote write without local", NIC_ACCESS_REMOTE_WRITE_F, 0, 1, 0, -EINVAL},
+	    {"atomic without local", NIC_ACCESS_REMOTE_ATOMIC_F, 0, 1, 0, -EINVAL},
+	    {"unknown right", 1 << 4, 0, 1, 0, -EINVAL},
+	    {"whole address space", 0, 0, UINT64_MAX, 0, 0},
+	    {"wraps", 0, 2, UINT64_MAX - 1, 0, -EINVAL},
+	    {"wraps in the host", 0, 0, UINT64_MAX - 1, 2, -EINVAL},
+	    {"empty", BED_ALL, 5, 0, 5, 0},
 	};
 	struct fake_world *w = fake_world_new(NULL);
 	uint32_t key, old = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct nic_mkey_attr attr = {w->sides[0].pdn, rows[i].access, rows[i].va, rows[i].len,
-					     rows[i].host_va};
+		struct nic_mkey_attr attr = {w->sides[0].pdn, rows[i].access, rows[i].va,
+					     rows[i].len, rows[i].host_va};
 
 		print_message("row: %s\n", rows[i].name);
 		assert_int_equal(nic_mkey_create(w->nics[0], &attr, &key), rows[i].err);
@@ -142,8 +142,12 @@ static void keys(void **state)
 /* A row that is used again never gets the tag that it had last. */
 static void tags_change(void **state)
 {
-	struct nic_config config = {.qp_count_max = 4096, .cq_count_max = 4, .mkey_count_max = 1,
-				    .pd_count_max = 4, .mtu_max_bytes = 4096, .rd_atomic_max = 16,
+	struct nic_config config = {.qp_count_max = 4096,
+				    .cq_count_max = 4,
+				    .mkey_count_max = 1,
+				    .pd_count_max = 4,
+				    .mtu_max_bytes = 4096,
+				    .rd_atomic_max = 16,
 				    .message_max_bytes_log2 = 31};
 	struct fake_world *w = fake_world_new(&config);
 	struct nic_mkey_attr attr = {.pdn = w->sides[0].pdn, .len_bytes = 1};
@@ -163,11 +167,11 @@ static void tags_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(few_pages_are_touched),
-		cmocka_unit_test(slots_against_a_model),
-		cmocka_unit_test(domains),
-		cmocka_unit_test(keys),
-		cmocka_unit_test(tags_change),
+	    cmocka_unit_test(few_pages_are_touched),
+	    cmocka_unit_test(slots_against_a_model),
+	    cmocka_unit_test(domains),
+	    cmocka_unit_test(keys),
+	    cmocka_unit_test(tags_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

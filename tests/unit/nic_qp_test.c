@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shows: creation and numbers, the state machine with its attributes, drain, reset, error and flushes.
- * How: tables of attributes and edges against nic.h's calls, on the world of tests/support/fake_nic.h.
+ * Shows: creation and numbers, the state machine with its attributes, drain, reset, error and
+ * flushes. How: tables of attributes and edges against nic.h's calls, on the world of
+ * tests/support/fake_nic.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,18 +17,22 @@
 #include "tests/support/nic_bed.h"
 
 #define TIMEOUT_NS (4096ull << 14)
-#define SET(name) NIC_QP_SET_##name##_F
+#define SET(name)  NIC_QP_SET_##name##_F
 
-/* ---- create ------------------------------------------------------------------------------------------------ */
+/* ---- create ---------------------------------------------------------------------------------- */
 
 static void create_checks_attributes(void **state)
 {
 	struct bed b = bed_open(NULL);
 	struct nic *nic = b.w->nics[0];
-	const struct nic_qp_attr good = {
-		.pdn = b.w->sides[0].pdn, .cqn_send = b.pair.a.send_cq.cqn,
-		.cqn_recv = b.pair.a.recv_cq.cqn, .buf_va = FAKE_BASE_VA, .db_va = FAKE_BASE_VA,
-		.sq_wqebb_count = 4, .rq_wqe_count = 4, .rq_wqe_size_log2 = 4};
+	const struct nic_qp_attr good = {.pdn = b.w->sides[0].pdn,
+					 .cqn_send = b.pair.a.send_cq.cqn,
+					 .cqn_recv = b.pair.a.recv_cq.cqn,
+					 .buf_va = FAKE_BASE_VA,
+					 .db_va = FAKE_BASE_VA,
+					 .sq_wqebb_count = 4,
+					 .rq_wqe_count = 4,
+					 .rq_wqe_size_log2 = 4};
 	struct nic_qp_attr bad[12];
 	uint32_t qpn;
 
@@ -58,11 +63,16 @@ static void create_checks_attributes(void **state)
 	bed_close(&b);
 }
 
-/* Numbers come in blocks; a freed number rests; the last one is followed by -ENOMEM, not by a crash. */
+/* Numbers come in blocks; a freed number rests; the last one is followed by -ENOMEM, not by a
+ * crash. */
 static void numbers(void **state)
 {
-	struct nic_config config = {.qp_count_max = 8192, .cq_count_max = 4, .mkey_count_max = 4,
-				    .pd_count_max = 4, .mtu_max_bytes = 4096, .rd_atomic_max = 16,
+	struct nic_config config = {.qp_count_max = 8192,
+				    .cq_count_max = 4,
+				    .mkey_count_max = 4,
+				    .pd_count_max = 4,
+				    .mtu_max_bytes = 4096,
+				    .rd_atomic_max = 16,
 				    .message_max_bytes_log2 = 31};
 	struct fake_world *w = fake_world_new(&config);
 	struct nic_qp_attr attr = {.pdn = w->sides[0].pdn, .db_va = FAKE_BASE_VA};
@@ -147,7 +157,7 @@ static void no_numbers_left(void **state)
 	fake_world_free(w);
 }
 
-/* ---- edges --------------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 /* [linux ib_modify_qp_is_ok] written again, by hand: letters for states, what each edge needs. */
 static void edges(void **state)
@@ -155,12 +165,12 @@ static void edges(void **state)
 	static const uint32_t to_init = SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS);
 	static const uint32_t to_rtr = SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN) |
 				       SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER);
-	static const uint32_t to_rts = SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) |
-				       SET(RD_ATOMIC);
+	static const uint32_t to_rts =
+	    SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) | SET(RD_ATOMIC);
 	static const char *const allowed[NIC_QP_STATE_COUNT] = {
-		[NIC_QP_RESET] = "RIxxxxE", [NIC_QP_INIT] = "RITxxxE", [NIC_QP_RTR] = "RxxSxxE",
-		[NIC_QP_RTS] = "RxxSDxE",   [NIC_QP_SQD] = "RxxSDxE",  [NIC_QP_SQE] = "RxxSxxE",
-		[NIC_QP_ERR] = "RxxxxxE",
+	    [NIC_QP_RESET] = "RIxxxxE", [NIC_QP_INIT] = "RITxxxE", [NIC_QP_RTR] = "RxxSxxE",
+	    [NIC_QP_RTS] = "RxxSDxE",   [NIC_QP_SQD] = "RxxSDxE",  [NIC_QP_SQE] = "RxxSxxE",
+	    [NIC_QP_ERR] = "RxxxxxE",
 	};
 
 	(void)state;
@@ -175,8 +185,8 @@ static void edges(void **state)
 			else if (from == NIC_QP_RTR && to == NIC_QP_RTS)
 				need = to_rts;
 			print_message("row: %d to %d\n", from, to);
-			assert_int_equal(nic_qp_edge_ok((enum nic_qp_state)from, (enum nic_qp_state)to,
-							need | SET(STATE)),
+			assert_int_equal(nic_qp_edge_ok((enum nic_qp_state)from,
+							(enum nic_qp_state)to, need | SET(STATE)),
 					 allowed[from][to] != 'x');
 			/* Each attribute that is needed is needed. */
 			for (uint32_t bits = need; bits != 0; bits &= bits - 1)
@@ -203,7 +213,8 @@ static void values(void **state)
 	struct bed b = bed_open(NULL);
 	struct fake_qp qp;
 	struct nic_qp_params p = {.set = SET(STATE) | SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS),
-				  .state = NIC_QP_INIT, .port = 1},
+				  .state = NIC_QP_INIT,
+				  .port = 1},
 			     q;
 	struct nic *nic = b.w->nics[0];
 
@@ -220,9 +231,11 @@ static void values(void **state)
 	assert_int_equal(fake_qp_state(&qp), NIC_QP_RESET);
 	p.access = BED_ALL;
 	assert_int_equal(nic_qp_modify(nic, qp.qpn, &p, 0), 0);
-	p = (struct nic_qp_params){.set = SET(STATE) | SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN) |
-					  SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
-				   .state = NIC_QP_RTR, .mtu_bytes = 1024, .dest_rd_atomic = 16};
+	p = (struct nic_qp_params){.set = SET(STATE) | SET(PATH) | SET(MTU) | SET(DEST_QPN) |
+					  SET(RQ_PSN) | SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
+				   .state = NIC_QP_RTR,
+				   .mtu_bytes = 1024,
+				   .dest_rd_atomic = 16};
 	struct nic_qp_params bad[5] = {p, p, p, p, p};
 
 	bad[0].mtu_bytes = 8192;
@@ -251,9 +264,10 @@ static void values(void **state)
 	bed_close(&b);
 }
 
-/* ---- error and flush ------------------------------------------------------------------------------------------- */
+/* ---- error and flush ------------------------------------------------------------------------- */
 
-/* To error by request: what is in flight, what was not begun, and all receives are flushed, in order. */
+/* To error by request: what is in flight, what was not begun, and all receives are flushed, in
+ * order. */
 static void flush_in_order(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.sq_count = 256, .rq_count = 128});
@@ -322,8 +336,10 @@ static void flush_of_nonsense(void **state)
 		int count = 0;
 
 		print_message("row: %s\n", rows[i]);
-		be32_store((uint8_t *)fake_mem(b.w, b.pair.a.db_va) + 4 * DB_SEND, i == 3 ? 1000 : 10);
-		be32_store((uint8_t *)fake_mem(b.w, b.pair.a.db_va) + 4 * DB_RECV, i == 3 ? 1000 : 10);
+		be32_store((uint8_t *)fake_mem(b.w, b.pair.a.db_va) + 4 * DB_SEND,
+			   i == 3 ? 1000 : 10);
+		be32_store((uint8_t *)fake_mem(b.w, b.pair.a.db_va) + 4 * DB_RECV,
+			   i == 3 ? 1000 : 10);
 		if (i == 1)
 			fake_fault(b.w, b.pair.a.rq_va, 16 * 64 + 64 * 64);
 		else if (i == 2)
@@ -339,7 +355,7 @@ static void flush_of_nonsense(void **state)
 	}
 }
 
-/* ---- drain -------------------------------------------------------------------------------------------------------- */
+/* ---- drain ----------------------------------------------------------------------------------- */
 
 /* SQD: what is in flight completes, nothing new starts, one event; back in RTS the rest goes. */
 static void drain(void **state)
@@ -357,8 +373,11 @@ static void drain(void **state)
 	expect_none(&b.pair.a.send_cq);
 	assert_int_equal(fake_events(b.w, 0, NIC_EVENT_QP_SQ_DRAINED), 1);
 	/* It still responds. */
-	struct roce_pkt pkt = {.opcode = ROCE_OP_RC_WRITE_ONLY, .psn = 0x200, .pkey = 0xffff,
-			       .dqpn = b.pair.a.qpn, .ack_req = true};
+	struct roce_pkt pkt = {.opcode = ROCE_OP_RC_WRITE_ONLY,
+			       .psn = 0x200,
+			       .pkey = 0xffff,
+			       .dqpn = b.pair.a.qpn,
+			       .ack_req = true};
 	fake_send(b.w, 0, &pkt);
 	expect_packet(&b, ROCE_OP_RC_ACK, 0x200);
 	assert_int_equal(fake_qp_set_state(&b.pair.a, NIC_QP_SQD), 0);
@@ -372,7 +391,7 @@ static void drain(void **state)
 	bed_close(&b);
 }
 
-/* ---- reset -------------------------------------------------------------------------------------------------------- */
+/* ---- reset ----------------------------------------------------------------------------------- */
 
 /*
  * [cases 16] Reset forgets all, records are not looked at, and the queue pair works again with new
@@ -455,19 +474,19 @@ static void destroy_in_the_middle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(create_checks_attributes),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(reserved_numbers),
-		cmocka_unit_test(no_numbers_left),
-		cmocka_unit_test(edges),
-		cmocka_unit_test(values),
-		cmocka_unit_test(flush_in_order),
-		cmocka_unit_test(flush_stops_at_the_record),
-		cmocka_unit_test(flush_of_nonsense),
-		cmocka_unit_test(drain),
-		cmocka_unit_test(reset_and_again),
-		cmocka_unit_test(reset_to_error_flushes_nothing),
-		cmocka_unit_test(destroy_in_the_middle),
+	    cmocka_unit_test(create_checks_attributes),
+	    cmocka_unit_test(numbers),
+	    cmocka_unit_test(reserved_numbers),
+	    cmocka_unit_test(no_numbers_left),
+	    cmocka_unit_test(edges),
+	    cmocka_unit_test(values),
+	    cmocka_unit_test(flush_in_order),
+	    cmocka_unit_test(flush_stops_at_the_record),
+	    cmocka_unit_test(flush_of_nonsense),
+	    cmocka_unit_test(drain),
+	    cmocka_unit_test(reset_and_again),
+	    cmocka_unit_test(reset_to_error_flushes_nothing),
+	    cmocka_unit_test(destroy_in_the_middle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

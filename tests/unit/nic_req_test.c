@@ -74,10 +74,10 @@ static void zero_length_takes_one_psn(void **state)
 		enum wqe_opcode opcode;
 		uint8_t packet;
 	} rows[] = {
-		{"write", WQE_OP_WRITE, ROCE_OP_RC_WRITE_ONLY},
-		{"read", WQE_OP_READ, ROCE_OP_RC_READ_REQ},
-		{"send", WQE_OP_SEND, ROCE_OP_RC_SEND_ONLY},
-		{"write", WQE_OP_WRITE, ROCE_OP_RC_WRITE_ONLY},
+	    {"write", WQE_OP_WRITE, ROCE_OP_RC_WRITE_ONLY},
+	    {"read", WQE_OP_READ, ROCE_OP_RC_READ_REQ},
+	    {"send", WQE_OP_SEND, ROCE_OP_RC_SEND_ONLY},
+	    {"write", WQE_OP_WRITE, ROCE_OP_RC_WRITE_ONLY},
 	};
 	struct bed b = bed_open(NULL);
 
@@ -157,7 +157,8 @@ static void pieces_are_gathered(void **state)
 static void inline_data_at_every_place_of_the_ring(void **state)
 {
 	struct bed b = bed_open(NULL);
-	uint32_t max = NIC_WQE_BYTES_MAX - 16 - 16 - 16 - 4; /* ds 63: one unit less than 16 blocks */
+	uint32_t max =
+	    NIC_WQE_BYTES_MAX - 16 - 16 - 16 - 4; /* ds 63: one unit less than 16 blocks */
 
 	(void)state;
 	for (uint32_t len = 1; len <= max; len += 31) {
@@ -344,7 +345,8 @@ static void full_wire(void **state)
 	bed_close(&b);
 }
 
-/* A doorbell record that says more than the ring holds, or that is gone, is fatal to the queue pair. */
+/* A doorbell record that says more than the ring holds, or that is gone, is fatal to the queue
+ * pair. */
 static void bad_record(void **state)
 {
 	struct bed b = bed_open(NULL);
@@ -370,21 +372,21 @@ static void bad_record(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lengths),
-		cmocka_unit_test(zero_length_takes_one_psn),
-		cmocka_unit_test(segmentation),
-		cmocka_unit_test(pieces_are_gathered),
-		cmocka_unit_test(inline_data_at_every_place_of_the_ring),
-		cmocka_unit_test(counter_wraps),
-		cmocka_unit_test(psn_wraps),
-		cmocka_unit_test(numbers_over_16_bits),
-		cmocka_unit_test(reads_are_limited),
-		cmocka_unit_test(read_without_resources_fails),
-		cmocka_unit_test(fence_waits_for_reads),
-		cmocka_unit_test(nop_completes_in_order),
-		cmocka_unit_test(operations_are_bounded),
-		cmocka_unit_test(full_wire),
-		cmocka_unit_test(bad_record),
+	    cmocka_unit_test(lengths),
+	    cmocka_unit_test(zero_length_takes_one_psn),
+	    cmocka_unit_test(segmentation),
+	    cmocka_unit_test(pieces_are_gathered),
+	    cmocka_unit_test(inline_data_at_every_place_of_the_ring),
+	    cmocka_unit_test(counter_wraps),
+	    cmocka_unit_test(psn_wraps),
+	    cmocka_unit_test(numbers_over_16_bits),
+	    cmocka_unit_test(reads_are_limited),
+	    cmocka_unit_test(read_without_resources_fails),
+	    cmocka_unit_test(fence_waits_for_reads),
+	    cmocka_unit_test(nop_completes_in_order),
+	    cmocka_unit_test(operations_are_bounded),
+	    cmocka_unit_test(full_wire),
+	    cmocka_unit_test(bad_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

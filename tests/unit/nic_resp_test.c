@@ -21,11 +21,16 @@ static uint8_t bytes[8192];
 /* A request to pair.b, as pair.a would send it. */
 static struct roce_pkt request(const struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
 {
-	return (struct roce_pkt){
-		.opcode = opcode, .psn = psn, .pkey = 0xffff, .ack_req = true, .dqpn = b->pair.b.qpn,
-		.payload = bytes, .payload_bytes = len, .pad_bytes = (uint8_t)roce_pad_bytes(len),
-		.reth = {b->dst.va, b->dst.key, len},
-		.atomic = {.va = b->dst.va, .rkey = b->dst.key, .swap_add = 1}};
+	return (struct roce_pkt){.opcode = opcode,
+				 .psn = psn,
+				 .pkey = 0xffff,
+				 .ack_req = true,
+				 .dqpn = b->pair.b.qpn,
+				 .payload = bytes,
+				 .payload_bytes = len,
+				 .pad_bytes = (uint8_t)roce_pad_bytes(len),
+				 .reth = {b->dst.va, b->dst.key, len},
+				 .atomic = {.va = b->dst.va, .rkey = b->dst.key, .swap_add = 1}};
 }
 
 static void send_request(struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
@@ -35,7 +40,7 @@ static void send_request(struct bed *b, uint8_t opcode, uint32_t psn, uint32_t l
 	fake_send(b->w, 1, &pkt);
 }
 
-/* ---- sequence ------------------------------------------------------------------------------------------ */
+/* ---- sequence -------------------------------------------------------------------------------- */
 
 /* A gap: one NAK, however many packets come behind it, until the missing one does. */
 static void gap_gets_one_nak(void **state)
@@ -133,7 +138,7 @@ static void msn_wraps(void **state)
 	bed_close(&b);
 }
 
-/* ---- form ------------------------------------------------------------------------------------------------- */
+/* ---- form ------------------------------------------------------------------------------------ */
 
 /* Sequences of packets that no requester may send: NAK invalid request, error, silence. */
 static void invalid_requests(void **state)
@@ -146,22 +151,27 @@ static void invalid_requests(void **state)
 			uint32_t reth_len; /* 0: len */
 		} packets[2];
 	} rows[] = {
-		{"middle without first", {{ROCE_OP_RC_SEND_MIDDLE, 1024, 0}}},
-		{"last without first", {{ROCE_OP_RC_WRITE_LAST, 8, 0}}},
-		{"only inside a message", {{ROCE_OP_RC_WRITE_FIRST, 1024, 2000}, {ROCE_OP_RC_SEND_ONLY, 8, 0}}},
-		{"read inside a message", {{ROCE_OP_RC_SEND_FIRST, 1024, 0}, {ROCE_OP_RC_READ_REQ, 0, 8}}},
-		{"other kind's middle", {{ROCE_OP_RC_WRITE_FIRST, 1024, 4000}, {ROCE_OP_RC_SEND_MIDDLE, 1024, 0}}},
-		{"first that is short", {{ROCE_OP_RC_WRITE_FIRST, 1020, 4000}}},
-		{"first over the MTU", {{ROCE_OP_RC_SEND_FIRST, 2048, 0}}},
-		{"only over the MTU", {{ROCE_OP_RC_SEND_ONLY, 1028, 0}}},
-		{"last without bytes", {{ROCE_OP_RC_WRITE_FIRST, 1024, 2000}, {ROCE_OP_RC_WRITE_LAST, 0, 0}}},
-		{"less than announced", {{ROCE_OP_RC_WRITE_ONLY, 8, 12}}},
-		{"more than announced", {{ROCE_OP_RC_WRITE_ONLY, 12, 8}}},
-		{"last before all is in", {{ROCE_OP_RC_WRITE_FIRST, 1024, 2000}, {ROCE_OP_RC_WRITE_LAST, 8, 0}}},
-		{"first of a short message", {{ROCE_OP_RC_WRITE_FIRST, 1024, 1024}}},
-		{"write over 2^31", {{ROCE_OP_RC_WRITE_FIRST, 1024, 0x80000001}}},
-		{"read over 2^31", {{ROCE_OP_RC_READ_REQ, 0, 0x80000001}}},
-		{"send with invalidate", {{ROCE_OP_RC_SEND_ONLY_INV, 8, 0}}},
+	    {"middle without first", {{ROCE_OP_RC_SEND_MIDDLE, 1024, 0}}},
+	    {"last without first", {{ROCE_OP_RC_WRITE_LAST, 8, 0}}},
+	    {"only inside a message",
+	     {{ROCE_OP_RC_WRITE_FIRST, 1024, 2000}, {ROCE_OP_RC_SEND_ONLY, 8, 0}}},
+	    {"read inside a message",
+	     {{ROCE_OP_RC_SEND_FIRST, 1024, 0}, {ROCE_OP_RC_READ_REQ, 0, 8}}},
+	    {"other kind's middle",
+	     {{ROCE_OP_RC_WRITE_FIRST, 1024, 4000}, {ROCE_OP_RC_SEND_MIDDLE, 1024, 0}}},
+	    {"first that is short", {{ROCE_OP_RC_WRITE_FIRST, 1020, 4000}}},
+	    {"first over the MTU", {{ROCE_OP_RC_SEND_FIRST, 2048, 0}}},
+	    {"only over the MTU", {{ROCE_OP_RC_SEND_ONLY, 1028, 0}}},
+	    {"last without bytes",
+	     {{ROCE_OP_RC_WRITE_FIRST, 1024, 2000}, {ROCE_OP_RC_WRITE_LAST, 0, 0}}},
+	    {"less than announced", {{ROCE_OP_RC_WRITE_ONLY, 8, 12}}},
+	    {"more than announced", {{ROCE_OP_RC_WRITE_ONLY, 12, 8}}},
+	    {"last before all is in",
+	     {{ROCE_OP_RC_WRITE_FIRST, 1024, 2000}, {ROCE_OP_RC_WRITE_LAST, 8, 0}}},
+	    {"first of a short message", {{ROCE_OP_RC_WRITE_FIRST, 1024, 1024}}},
+	    {"write over 2^31", {{ROCE_OP_RC_WRITE_FIRST, 1024, 0x80000001}}},
+	    {"read over 2^31", {{ROCE_OP_RC_READ_REQ, 0, 0x80000001}}},
+	    {"send with invalidate", {{ROCE_OP_RC_SEND_ONLY_INV, 8, 0}}},
 	};
 
 	(void)state;
@@ -190,7 +200,8 @@ static void invalid_requests(void **state)
 	}
 }
 
-/* [cases 15] Path MTUs that differ: what fits both passes, the first packet over the smaller is refused. */
+/* [cases 15] Path MTUs that differ: what fits both passes, the first packet over the smaller is
+ * refused. */
 static void mtus_that_differ(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 1024, .mtu_b_bytes = 512});
@@ -212,9 +223,10 @@ static void mtus_that_differ(void **state)
 	bed_close(&b);
 }
 
-/* ---- receives ------------------------------------------------------------------------------------------------ */
+/* ---- receives -------------------------------------------------------------------------------- */
 
-/* A receive of several pieces, the last of them short of the ring's entry: lkey 0x100 ends the list. */
+/* A receive of several pieces, the last of them short of the ring's entry: lkey 0x100 ends the
+ * list. */
 static void receive_is_scattered(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
@@ -329,9 +341,10 @@ static void immediate_data(void **state)
 	bed_close(&b);
 }
 
-/* ---- READs and atomics ------------------------------------------------------------------------------------------- */
+/* ---- READs and atomics ----------------------------------------------------------------------- */
 
-/* [cases 11] A READ asked for again gives the same bytes, whole, from the middle, or a part of it. */
+/* [cases 11] A READ asked for again gives the same bytes, whole, from the middle, or a part of it.
+ */
 static void duplicate_reads(void **state)
 {
 	static const struct {
@@ -341,11 +354,11 @@ static void duplicate_reads(void **state)
 		uint32_t answers;
 		uint8_t opcode;
 	} rows[] = {
-		{"whole", 0, 1000, 4, ROCE_OP_RC_READ_RESP_FIRST},
-		{"from the second", 1, 744, 3, ROCE_OP_RC_READ_RESP_FIRST},
-		{"last only", 3, 232, 1, ROCE_OP_RC_READ_RESP_ONLY},
-		{"two in the middle", 1, 512, 2, ROCE_OP_RC_READ_RESP_FIRST},
-		{"more than there was", 1, 745, 0, 0},
+	    {"whole", 0, 1000, 4, ROCE_OP_RC_READ_RESP_FIRST},
+	    {"from the second", 1, 744, 3, ROCE_OP_RC_READ_RESP_FIRST},
+	    {"last only", 3, 232, 1, ROCE_OP_RC_READ_RESP_ONLY},
+	    {"two in the middle", 1, 512, 2, ROCE_OP_RC_READ_RESP_FIRST},
+	    {"more than there was", 1, 745, 0, 0},
 	};
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
 
@@ -371,7 +384,8 @@ static void duplicate_reads(void **state)
 			struct roce_pkt r = fake_pkt(b.w, k);
 
 			assert_int_equal(r.psn, 0x100 + rows[i].first + k);
-			assert_memory_equal(r.payload, bed_src(&b) + off + k * 256, r.payload_bytes);
+			assert_memory_equal(r.payload, bed_src(&b) + off + k * 256,
+					    r.payload_bytes);
 			if (k == 0)
 				assert_int_equal(r.opcode, rows[i].opcode);
 		}
@@ -456,7 +470,8 @@ static void too_many_reads(void **state)
 	bed_close(&b);
 }
 
-/* [cases 13] A region that goes away between READ responses: remote access error, at that packet. */
+/* [cases 13] A region that goes away between READ responses: remote access error, at that packet.
+ */
 static void region_goes_between_responses(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
@@ -495,8 +510,10 @@ static void region_goes_between_packets_of_a_write(void **state)
 static void largest_message(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 4096});
-	struct nic_mkey_attr attr = {.va = FAKE_VOID_VA, .host_va = FAKE_VOID_VA,
-				     .len_bytes = 1ull << 33, .access = BED_ALL};
+	struct nic_mkey_attr attr = {.va = FAKE_VOID_VA,
+				     .host_va = FAKE_VOID_VA,
+				     .len_bytes = 1ull << 33,
+				     .access = BED_ALL};
 	struct fake_wr wr = bed_wr(&b, WQE_OP_WRITE, 0);
 	uint32_t lkey, rkey;
 
@@ -523,8 +540,10 @@ static void largest_message(void **state)
 static void largest_message_fills_the_window(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
-	struct nic_mkey_attr attr = {.va = FAKE_VOID_VA, .host_va = FAKE_VOID_VA,
-				     .len_bytes = 1ull << 33, .access = BED_ALL};
+	struct nic_mkey_attr attr = {.va = FAKE_VOID_VA,
+				     .host_va = FAKE_VOID_VA,
+				     .len_bytes = 1ull << 33,
+				     .access = BED_ALL};
 	struct fake_wr wr = bed_wr(&b, WQE_OP_READ, 0);
 	struct nic_qp *qp;
 
@@ -597,28 +616,28 @@ static void first_packet_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gap_gets_one_nak),
-		cmocka_unit_test(overtaken_nak_is_not_sent),
-		cmocka_unit_test(duplicates_are_acknowledged),
-		cmocka_unit_test(acknowledgements_coalesce),
-		cmocka_unit_test(msn_wraps),
-		cmocka_unit_test(invalid_requests),
-		cmocka_unit_test(mtus_that_differ),
-		cmocka_unit_test(receive_is_scattered),
-		cmocka_unit_test(bad_piece_matters_when_it_is_reached),
-		cmocka_unit_test(no_receive_ring),
-		cmocka_unit_test(bad_receive_counter),
-		cmocka_unit_test(immediate_data),
-		cmocka_unit_test(duplicate_reads),
-		cmocka_unit_test(duplicate_read_that_lies),
-		cmocka_unit_test(answers_keep_their_order),
-		cmocka_unit_test(too_many_reads),
-		cmocka_unit_test(region_goes_between_responses),
-		cmocka_unit_test(region_goes_between_packets_of_a_write),
-		cmocka_unit_test(largest_message),
-		cmocka_unit_test(largest_message_fills_the_window),
-		cmocka_unit_test(dead_queue_pairs_are_silent),
-		cmocka_unit_test(first_packet_is_told),
+	    cmocka_unit_test(gap_gets_one_nak),
+	    cmocka_unit_test(overtaken_nak_is_not_sent),
+	    cmocka_unit_test(duplicates_are_acknowledged),
+	    cmocka_unit_test(acknowledgements_coalesce),
+	    cmocka_unit_test(msn_wraps),
+	    cmocka_unit_test(invalid_requests),
+	    cmocka_unit_test(mtus_that_differ),
+	    cmocka_unit_test(receive_is_scattered),
+	    cmocka_unit_test(bad_piece_matters_when_it_is_reached),
+	    cmocka_unit_test(no_receive_ring),
+	    cmocka_unit_test(bad_receive_counter),
+	    cmocka_unit_test(immediate_data),
+	    cmocka_unit_test(duplicate_reads),
+	    cmocka_unit_test(duplicate_read_that_lies),
+	    cmocka_unit_test(answers_keep_their_order),
+	    cmocka_unit_test(too_many_reads),
+	    cmocka_unit_test(region_goes_between_responses),
+	    cmocka_unit_test(region_goes_between_packets_of_a_write),
+	    cmocka_unit_test(largest_message),
+	    cmocka_unit_test(largest_message_fills_the_window),
+	    cmocka_unit_test(dead_queue_pairs_are_silent),
+	    cmocka_unit_test(first_packet_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,10 +100,10 @@ static void budget(void **state)
 		struct nic_budget budget;
 		size_t packets;
 	} rows[] = {
-		{"packets", {5, 1 << 20}, 5},
-		{"bytes", {64, 4096}, 4},
-		{"bytes, give or take one", {64, 4097}, 5},
-		{"one packet", {1, 1}, 1},
+	    {"packets", {5, 1 << 20}, 5},
+	    {"bytes", {64, 4096}, 4},
+	    {"bytes, give or take one", {64, 4097}, 5},
+	    {"one packet", {1, 1}, 1},
 	};
 
 	(void)state;
@@ -133,8 +133,11 @@ static void turns_are_fair(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		struct fake_wr wr = {.opcode = WQE_OP_WRITE, .piece_count = 1, .remote_va = dst.va,
-				     .rkey = dst.key, .pieces = {{src.va, 200000, src.key}}};
+		struct fake_wr wr = {.opcode = WQE_OP_WRITE,
+				     .piece_count = 1,
+				     .remote_va = dst.va,
+				     .rkey = dst.key,
+				     .pieces = {{src.va, 200000, src.key}}};
 
 		fake_pair_connect(w, &pairs[i], NULL);
 		fake_post(&pairs[i].a, &wr);
@@ -216,13 +219,13 @@ static void loopback(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(register_ahead_of_its_record),
-		cmocka_unit_test(doorbells_of_nonsense),
-		cmocka_unit_test(scan_finds_posts_and_arms),
-		cmocka_unit_test(budget),
-		cmocka_unit_test(turns_are_fair),
-		cmocka_unit_test(one_full_wire_holds_up_nobody),
-		cmocka_unit_test(loopback),
+	    cmocka_unit_test(register_ahead_of_its_record),
+	    cmocka_unit_test(doorbells_of_nonsense),
+	    cmocka_unit_test(scan_finds_posts_and_arms),
+	    cmocka_unit_test(budget),
+	    cmocka_unit_test(turns_are_fair),
+	    cmocka_unit_test(one_full_wire_holds_up_nobody),
+	    cmocka_unit_test(loopback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

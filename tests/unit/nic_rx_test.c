@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows: which packets get to a queue pair, and which counter names why the others do not.
- * How: forged packets on the world of tests/support/fake_nic.h, and random bytes (the seed is printed).
+ * How: forged packets on the world of tests/support/fake_nic.h, and random bytes (the seed is
+ * printed).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +18,11 @@
 
 static struct roce_pkt write_of(const struct bed *b, uint32_t psn)
 {
-	return (struct roce_pkt){.opcode = ROCE_OP_RC_WRITE_ONLY, .psn = psn, .pkey = 0xffff,
-				 .ack_req = true, .dqpn = b->pair.b.qpn};
+	return (struct roce_pkt){.opcode = ROCE_OP_RC_WRITE_ONLY,
+				 .psn = psn,
+				 .pkey = 0xffff,
+				 .ack_req = true,
+				 .dqpn = b->pair.b.qpn};
 }
 
 /* One change to a good packet, and what counts it. */
@@ -99,7 +103,8 @@ static void malformed(void **state)
 	bed_close(&b);
 }
 
-/* Packets of other hosts need the GIDs of the connection; packets of this port, a peer that is on it. */
+/* Packets of other hosts need the GIDs of the connection; packets of this port, a peer that is on
+ * it. */
 static void addresses(void **state)
 {
 	struct fake_world *w = fake_world_new(NULL);
@@ -121,14 +126,16 @@ static void addresses(void **state)
 		const uint8_t *sgid, *dgid;
 		bool taken;
 	} rows[] = {
-		{"this port", NULL, NULL, false},	  {"another host", gid_c, gid_b, false},
-		{"to another of ours", gid_a, gid_c, false}, {"both changed over", gid_b, gid_a, false},
-		{"the peer", gid_a, gid_b, true},
+	    {"this port", NULL, NULL, false},
+	    {"another host", gid_c, gid_b, false},
+	    {"to another of ours", gid_a, gid_c, false},
+	    {"both changed over", gid_b, gid_a, false},
+	    {"the peer", gid_a, gid_b, true},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct nic_rx rx = {.bth = bytes, .len_bytes = 28, .sgid = rows[i].sgid,
-				    .dgid = rows[i].dgid};
+		struct nic_rx rx = {
+		    .bth = bytes, .len_bytes = 28, .sgid = rows[i].sgid, .dgid = rows[i].dgid};
 
 		print_message("row: %s\n", rows[i].name);
 		nic_rx(w->nics[1], &rx, w->now_ns);
@@ -142,7 +149,8 @@ static void addresses(void **state)
 /* A capture sees every packet that gets to a queue pair, and every packet that is sent. */
 static uint32_t seen_in, seen_out;
 
-static void see(void *ctx, bool outgoing, const struct nic_path *path, const uint8_t *bth, size_t len)
+static void see(void *ctx, bool outgoing, const struct nic_path *path, const uint8_t *bth,
+		size_t len)
 {
 	struct roce_pkt pkt;
 
@@ -171,7 +179,8 @@ static void captures(void **state)
 	bed_close(&b);
 }
 
-/* Random bytes behind a good destination: whatever they mean, nothing breaks, and silence follows. */
+/* Random bytes behind a good destination: whatever they mean, nothing breaks, and silence follows.
+ */
 static void random_packets(void **state)
 {
 	struct base_prng prng;
@@ -195,8 +204,8 @@ static void random_packets(void **state)
 			bytes[1] &= 0xb0;
 			be16_store(bytes + 2, 0xffff);
 			be24_store(bytes + 5, nic ? b.pair.b.qpn : b.pair.a.qpn);
-			be24_store(bytes + 9, (nic ? 0x100 : 0x100) +
-						      (uint32_t)base_prng_below(&prng, 8));
+			be24_store(bytes + 9,
+				   (nic ? 0x100 : 0x100) + (uint32_t)base_prng_below(&prng, 8));
 			if (base_prng_below(&prng, 2)) {
 				be64_store(bytes + 12, b.dst.va + base_prng_below(&prng, 100));
 				be32_store(bytes + 20, b.dst.key);
@@ -220,11 +229,9 @@ static void random_packets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drops),
-		cmocka_unit_test(malformed),
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(captures),
-		cmocka_unit_test(random_packets),
+	    cmocka_unit_test(drops),          cmocka_unit_test(malformed),
+	    cmocka_unit_test(addresses),      cmocka_unit_test(captures),
+	    cmocka_unit_test(random_packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

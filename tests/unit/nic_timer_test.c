@@ -71,7 +71,8 @@ static void against_a_model(void **state)
 	bed_close(&b);
 }
 
-/* Arming for every message is a store: the heap is touched once for a deadline that only moves away. */
+/* Arming for every message is a store: the heap is touched once for a deadline that only moves
+ * away. */
 static void moving_away_is_cheap(void **state)
 {
 	struct bed b = bed_open(NULL);
@@ -100,8 +101,8 @@ static void moving_away_is_cheap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(against_a_model),
-		cmocka_unit_test(moving_away_is_cheap),
+	    cmocka_unit_test(against_a_model),
+	    cmocka_unit_test(moving_away_is_cheap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

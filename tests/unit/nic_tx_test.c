@@ -68,8 +68,8 @@ static void no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers_and_pad),
-		cmocka_unit_test(no_room),
+	    cmocka_unit_test(headers_and_pad),
+	    cmocka_unit_test(no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

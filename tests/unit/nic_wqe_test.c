@@ -118,7 +118,8 @@ static void random_rings(void **state)
 	bed_close(&b);
 }
 
-/* The same with the whole NIC behind it: random entries on live queue pairs, until each one dies. */
+/* The same with the whole NIC behind it: random entries on live queue pairs, until each one dies.
+ */
 static void random_entries_run(void **state)
 {
 	struct bed b = bed_open(NULL);
@@ -145,7 +146,8 @@ static void random_entries_run(void **state)
 			for (int seg = 16; seg < 64; seg += 16)
 				if (base_prng_below(&prng, 2))
 					be32_store(ring + k * 64 + seg,
-						   WQE_INLINE_F | (uint32_t)base_prng_below(&prng, 20));
+						   WQE_INLINE_F |
+						       (uint32_t)base_prng_below(&prng, 20));
 		}
 		be32_store((uint8_t *)fake_mem(b.w, pair.a.db_va) + 4, 64);
 		nic_scan(b.w->nics[0], b.w->now_ns);
@@ -190,11 +192,9 @@ static void copies_have_an_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decodes_an_atomic),
-		cmocka_unit_test(mixed_segments),
-		cmocka_unit_test(random_rings),
-		cmocka_unit_test(random_entries_run),
-		cmocka_unit_test(copies_have_an_owner),
+	    cmocka_unit_test(decodes_an_atomic),    cmocka_unit_test(mixed_segments),
+	    cmocka_unit_test(random_rings),         cmocka_unit_test(random_entries_run),
+	    cmocka_unit_test(copies_have_an_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

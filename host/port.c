@@ -82,15 +82,23 @@ bool host_port_has_own_table(const struct host_port *port)
 	return port->own_table;
 }
 
-/* Unshares the table and closes all from 3 on, but keep_fd. */
-static bool close_all_but(unsigned int keep_fd)
+/* Closes [first, last], which may be empty. */
+static bool close_between(unsigned int first, unsigned int last, unsigned int flags)
 {
-	if (keep_fd < 3)
-		return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
-	/* What is above first: that range is never empty. */
-	if (syscall(SYS_close_range, keep_fd + 1, ~0u, CLOSE_RANGE_UNSHARE) != 0)
-		return false;
-	return keep_fd == 3 || syscall(SYS_close_range, 3u, keep_fd - 1, 0u) == 0;
+	return first > last || syscall(SYS_close_range, first, last, flags) == 0;
+}
+
+/* Unshares the table and closes all from 3 on, but two (below 3: none). From above, because the range
+ * that unshares must not be empty. */
+static bool close_all_but(int one, int other)
+{
+	unsigned int low = (unsigned int)(one < other ? one : other);
+	unsigned int high = (unsigned int)(one < other ? other : one);
+
+	low = one < 2 || other < 2 ? 2 : low;
+	high = one < 2 && other < 2 ? 2 : high;
+	return close_between(high + 1, ~0u, CLOSE_RANGE_UNSHARE) &&
+	       close_between(low + 1, high - 1, 0) && close_between(3, low - 1, 0);
 }
 
 /*
@@ -102,7 +110,7 @@ static bool table_unshare(const struct host_port *port)
 {
 	bool keep = stderr_may_stay();
 
-	if (!close_all_but((unsigned int)port->config.keep_fd))
+	if (!close_all_but(port->config.keep_fd, port->pcap ? port->pcap->fd : 0))
 		return false;
 	in_own_table = true;
 	close(0);
@@ -130,6 +138,8 @@ static int port_join(struct host_port *port)
 	if (port->engine_done >= 0 && port->local) {
 		memcpy(port->gid, host_registry_port(&port->registry)->gid, 16);
 		host_local_init(port->local, &port->registry);
+		if (port->faulty)
+			port->faulty->local = port->local;
 		return 0;
 	}
 	result = port->local ? -errno : -ENOMEM;
@@ -201,6 +211,7 @@ static void port_free(struct host_port *port)
 	if (port->local)
 		host_local_free(port->local);
 	free(port->local);
+	host_env_free(port);
 	if (port->alive)
 		munmap(port->alive, (size_t)sysconf(_SC_PAGESIZE));
 	sem_destroy(&port->joined);
@@ -254,10 +265,15 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 		return result;
 	made->why = why && why_size ? why : nowhere;
 	made->why_size = why && why_size ? why_size : sizeof(nowhere);
+	made->why[0] = 0;
+	if (result == 0)
+		result = host_env_init(made);
 	if (result == 0)
 		result = thread_start(&made->port_thread, port_body, made);
 	if (result < 0) {
-		snprintf(made->why, made->why_size, "%s: %s", made->name, strerror(-result));
+		if (!made->why[0])
+			snprintf(made->why, made->why_size, "%s: %s", made->name,
+				 strerror(-result));
 		port_free(made);
 		return result;
 	}
@@ -323,78 +339,4 @@ void host_port_unlock(struct host_port *port)
 
 	host_engine_finish(port);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-/* ---- nic_env ------------------------------------------------------------------------------------- */
-
-static bool env_read(void *ctx, void *dst, uint64_t va, size_t len)
-{
-	return host_guard_read(ctx, dst, va, len);
-}
-
-static bool env_write(void *ctx, uint64_t va, const void *src, size_t len)
-{
-	return host_guard_write(ctx, va, src, len);
-}
-
-static bool same_gid(const uint8_t *a, const uint8_t *b)
-{
-	return memcmp(a, b, 16) == 0;
-}
-
-static uint8_t *env_reserve(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
-{
-	struct host_port *port = (struct host_port *)ctx;
-
-	if (!same_gid(path->dgid, port->gid))
-		return host_local_void(port->local);
-	return host_local_reserve(port->local, dqpn, len);
-}
-
-static void env_commit(void *ctx)
-{
-	host_local_commit(((struct host_port *)ctx)->local);
-}
-
-static void env_cancel(void *ctx)
-{
-	host_local_cancel(((struct host_port *)ctx)->local);
-}
-
-static bool env_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
-{
-	struct host_port *port = (struct host_port *)ctx;
-
-	return same_gid(path->dgid, port->gid) && host_local_untaken(port->local, dqpn);
-}
-
-static int env_block(void *ctx, uint32_t *block)
-{
-	return host_registry_block(&((struct host_port *)ctx)->registry, block);
-}
-
-static void env_event(void *ctx, const struct nic_event *event)
-{
-	struct host_port *port = (struct host_port *)ctx;
-
-	if (port->config.event)
-		port->config.event(port->config.ctx, event);
-}
-
-void host_port_env(struct host_port *port, struct nic_env *env)
-{
-	*env = (struct nic_env){
-		.ctx = port,
-		.mem_read = env_read,
-		.mem_write = env_write,
-		.mem_load32 = host_guard_load32,
-		.mem_store32 = host_guard_store32,
-		.mem_cas64 = host_guard_cas64,
-		.tx_reserve = env_reserve,
-		.tx_commit = env_commit,
-		.tx_cancel = env_cancel,
-		.tx_untaken = env_untaken,
-		.qpn_block = env_block,
-		.event = env_event,
-	};
 }

@@ -15,10 +15,12 @@
 #define HOST_PORT_H
 
 #include "host/clock.h"
+#include "host/faulty.h"
 #include "host/host.h"
 #include "host/join.h"
 #include "host/local.h"
 #include "host/lock.h"
+#include "host/pcap.h"
 #include "nic/nic.h"
 
 #include <pthread.h>
@@ -50,6 +52,9 @@ struct host_port {
 	uint64_t streak_ns;		/* [lock] when it began */
 	sigset_t control_mask;		/* [lock] of the thread in host_port_lock */
 
+	struct host_pcap *pcap;		/* [lock] NULL: no capture */
+	struct host_faulty *faulty;	/* [lock] NULL: a good wire */
+
 	struct host_port_config config;
 	char *name;
 	char *address;
@@ -66,6 +71,14 @@ struct host_port {
 	char *why;
 	size_t why_size;
 };
+
+/*
+ * host_env_init - what the environment asks of the wire: RIG5_PCAP=<file> (host/pcap.h) and
+ * RIG5_FAULT=<faults> (host/faulty.h). Before the port's threads start. 0, or -errno with a sentence in
+ * port->why. host_env_free undoes it.
+ */
+int host_env_init(struct host_port *port);
+void host_env_free(struct host_port *port);
 
 /* The engine thread's body; arg is the port. */
 void *host_engine_main(void *arg);

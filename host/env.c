@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* env.c - what the NIC asks of the world, answered by a port; captures and faults on its wire. */
+#include "host/guard.h"
+#include "host/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- what the environment asks for ---------------------------------------------------------------- */
+
+static int pcap_init(struct host_port *port, const char *path)
+{
+	int result;
+
+	port->pcap = calloc(1, sizeof(*port->pcap));
+	if (!port->pcap)
+		return -ENOMEM;
+	result = host_pcap_open(port->pcap, path);
+	if (result == -EEXIST)
+		snprintf(port->why, port->why_size,
+			 "RIG5_PCAP: %s exists and is not a capture of ours; remove it", path);
+	else if (result < 0)
+		snprintf(port->why, port->why_size, "RIG5_PCAP: %s: %s", path, strerror(-result));
+	return result;
+}
+
+static int faulty_init(struct host_port *port, const char *text)
+{
+	size_t wrong = 0;
+	int result;
+
+	port->faulty = calloc(1, sizeof(*port->faulty));
+	if (!port->faulty)
+		return -ENOMEM;
+	result = host_faulty_init(port->faulty, NULL, text, &wrong);
+	if (result < 0)
+		snprintf(port->why, port->why_size,
+			 "RIG5_FAULT: '%s' is not understood (as in drop=5%%,seed=1)", text + wrong);
+	return result;
+}
+
+int host_env_init(struct host_port *port)
+{
+	const char *pcap = getenv("RIG5_PCAP");
+	const char *faults = getenv("RIG5_FAULT");
+	int result = 0;
+
+	if (pcap && *pcap)
+		result = pcap_init(port, pcap);
+	if (result == 0 && faults && *faults)
+		result = faulty_init(port, faults);
+	return result;
+}
+
+void host_env_free(struct host_port *port)
+{
+	if (port->pcap)
+		host_pcap_close(port->pcap);
+	free(port->pcap);
+	free(port->faulty);
+}
+
+/* ---- nic_env ------------------------------------------------------------------------------------- */
+
+static bool env_read(void *ctx, void *dst, uint64_t va, size_t len)
+{
+	return host_guard_read(ctx, dst, va, len);
+}
+
+static bool env_write(void *ctx, uint64_t va, const void *src, size_t len)
+{
+	return host_guard_write(ctx, va, src, len);
+}
+
+static bool path_is_here(const struct host_port *port, const struct nic_path *path)
+{
+	return memcmp(path->dgid, port->gid, 16) == 0;
+}
+
+static uint8_t *env_reserve(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	if (!path_is_here(port, path))
+		return host_local_void(port->local);
+	return host_local_reserve(port->local, dqpn, len);
+}
+
+static void env_commit(void *ctx)
+{
+	host_local_commit(((struct host_port *)ctx)->local);
+}
+
+static void env_cancel(void *ctx)
+{
+	host_local_cancel(((struct host_port *)ctx)->local);
+}
+
+static uint8_t *env_reserve_faulty(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	if (!path_is_here(port, path))
+		return host_local_void(port->local);
+	return host_faulty_reserve(port->faulty, dqpn, len);
+}
+
+static void env_commit_faulty(void *ctx)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	if (port->local->open_scratch)
+		host_local_commit(port->local);
+	else
+		host_faulty_commit(port->faulty, port->clock.now_ns);
+}
+
+static bool env_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	return path_is_here(port, path) && host_local_untaken(port->local, dqpn);
+}
+
+static int env_block(void *ctx, uint32_t *block)
+{
+	return host_registry_block(&((struct host_port *)ctx)->registry, block);
+}
+
+static void env_event(void *ctx, const struct nic_event *event)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	if (port->config.event)
+		port->config.event(port->config.ctx, event);
+}
+
+static void env_packet(void *ctx, bool outgoing, const struct nic_path *path, const uint8_t *bth,
+		       size_t len)
+{
+	struct host_port *port = (struct host_port *)ctx;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	host_pcap_packet(port->pcap, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+			 outgoing, path, bth, len);
+}
+
+void host_port_env(struct host_port *port, struct nic_env *env)
+{
+	*env = (struct nic_env){
+		.ctx = port,
+		.mem_read = env_read,
+		.mem_write = env_write,
+		.mem_load32 = host_guard_load32,
+		.mem_store32 = host_guard_store32,
+		.mem_cas64 = host_guard_cas64,
+		.tx_reserve = port->faulty ? env_reserve_faulty : env_reserve,
+		.tx_commit = port->faulty ? env_commit_faulty : env_commit,
+		.tx_cancel = env_cancel,
+		.tx_untaken = env_untaken,
+		.qpn_block = env_block,
+		.event = env_event,
+		.packet = port->pcap ? env_packet : NULL,
+	};
+}

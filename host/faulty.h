@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * faulty.h - the local wire made bad: drops, doubles, delays and corrupts what is sent, as fault/ says.
+ *
+ * For tests and for trying out what an application does on a bad network: RIG5_FAULT="drop=5%,seed=1".
+ * A corrupted packet is not delivered: on a network its ICRC would have told, and the local wire has none.
+ * A delayed packet waits until enough others have been sent; if none are, it is as good as lost.
+ * One owner at a time (the port's lock).
+ */
+#ifndef HOST_FAULTY_H
+#define HOST_FAULTY_H
+
+#include "fault/fault.h"
+#include "host/local.h"
+
+struct host_faulty_held {
+	uint32_t dqpn;
+	uint32_t len_bytes; /* 0: none */
+	uint32_t behind;    /* packets to go before this one */
+	uint8_t bytes[SHM_PACKET_BYTES_MAX];
+};
+
+struct host_faulty {
+	struct host_local *local;
+	struct fault fault;
+	uint32_t dqpn; /* of the open reservation */
+	size_t len_bytes;
+	uint8_t *room;
+	struct host_faulty_held held[FAULT_BEHIND_MAX];
+};
+
+/* host_faulty_init - faults as text says, for what is sent through *local. -EINVAL: *wrong is the offset
+ * of the word that is not understood. */
+int host_faulty_init(struct host_faulty *faulty, struct host_local *local, const char *text,
+		     size_t *wrong);
+
+/* As host_local_reserve and _commit; host_local_cancel stays as it is. */
+uint8_t *host_faulty_reserve(struct host_faulty *faulty, uint32_t dqpn, size_t len);
+void host_faulty_commit(struct host_faulty *faulty, uint64_t now_ns);
+
+#endif

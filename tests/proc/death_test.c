@@ -199,8 +199,8 @@ static void test_sigstop_pauses_the_peers(void **state)
 }
 
 /*
- * Where every member is stopped a newcomer gets -ETIMEDOUT and a sentence that says so, and can join
- * once they go on. By stopping both members and opening a third.
+ * Where every member is stopped a newcomer gets -ETIMEDOUT and a sentence that says so, and can
+ * join once they go on. By stopping both members and opening a third.
  */
 static void test_a_port_whose_members_are_stopped(void **state)
 {
@@ -302,8 +302,8 @@ static int destroy_and_look(struct proc_msg *msg)
 
 /*
  * Once rig_qp_destroy has returned the NIC touches no memory for the queue pair, whatever the peer
- * sends; the peer's entries fail after their retries; other queue pairs of both go on. By destroying
- * in the middle of traffic, filling the memory, looking, and unmapping it.
+ * sends; the peer's entries fail after their retries; other queue pairs of both go on. By
+ * destroying in the middle of traffic, filling the memory, looking, and unmapping it.
  */
 static void test_destroy_during_traffic(void **state)
 {
@@ -343,13 +343,13 @@ static void test_close_during_traffic(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		PEER_TEST(test_sigkill_mid_transfer),
-		PEER_TEST(test_slots_of_the_dead_are_reused),
-		PEER_TEST(test_sigstop_pauses_the_peers),
-		PEER_TEST(test_a_port_whose_members_are_stopped),
-		PEER_TEST(test_exit_without_destroying),
-		PEER_TEST(test_destroy_during_traffic),
-		PEER_TEST(test_close_during_traffic),
+	    PEER_TEST(test_sigkill_mid_transfer),
+	    PEER_TEST(test_slots_of_the_dead_are_reused),
+	    PEER_TEST(test_sigstop_pauses_the_peers),
+	    PEER_TEST(test_a_port_whose_members_are_stopped),
+	    PEER_TEST(test_exit_without_destroying),
+	    PEER_TEST(test_destroy_during_traffic),
+	    PEER_TEST(test_close_during_traffic),
 	};
 
 	proc_main(argc, argv);

@@ -133,8 +133,10 @@ static int sleep_for(struct rig_cq *cq, struct rig_wc *wc)
 
 static int message_send(struct peer_link *link, uint64_t serial)
 {
-	struct rig_entry entry = {.op = RIG_SEND, .flags = RIG_INLINE_F | RIG_SIGNAL_F,
-				  .inline_data = &serial, .inline_len_bytes = sizeof(serial)};
+	struct rig_entry entry = {.op = RIG_SEND,
+				  .flags = RIG_INLINE_F | RIG_SIGNAL_F,
+				  .inline_data = &serial,
+				  .inline_len_bytes = sizeof(serial)};
 
 	PEER_TRY(rig_qp_post(link->qp, &entry));
 	PEER_TRY(rig_qp_ring(link->qp));
@@ -157,10 +159,10 @@ static int message_wait(struct peer_link *link, uint64_t serial)
 	} while (wc.kind != RIG_WC_RECEIVE);
 	memcpy(&got, link->mem->got[wc.index % PEER_RECEIVES], sizeof(got));
 	PEER_CHECK(wc.len_bytes == sizeof(got) && got == serial);
-	PEER_TRY(rig_region_local(link->region,
-				  (uint64_t)(link->mem->got[wc.index % PEER_RECEIVES] -
-					     (uint8_t *)link->mem),
-				  PEER_SLOT_BYTES, &local));
+	PEER_TRY(rig_region_local(
+	    link->region,
+	    (uint64_t)(link->mem->got[wc.index % PEER_RECEIVES] - (uint8_t *)link->mem),
+	    PEER_SLOT_BYTES, &local));
 	PEER_TRY(rig_qp_receive(link->qp, &local));
 	return 0;
 }
@@ -184,8 +186,8 @@ static int ping_pong(struct proc_msg *msg)
 }
 
 /*
- * No completion event is lost between a poll that finds nothing and the arm that follows [cases 10],
- * across processes. By 2,000 messages each way between two processes that sleep for each.
+ * No completion event is lost between a poll that finds nothing and the arm that follows [cases
+ * 10], across processes. By 2,000 messages each way between two processes that sleep for each.
  */
 static void test_ping_pong_of_sleepers(void **state)
 {
@@ -237,8 +239,8 @@ static int epoll_wakes(struct proc_msg *msg)
 }
 
 /*
- * rig_fd can be put into the caller's own epoll: readable when an event is there, and one event comes
- * for each arm. By a message between two processes, the receiver of which sleeps.
+ * rig_fd can be put into the caller's own epoll: readable when an event is there, and one event
+ * comes for each arm. By a message between two processes, the receiver of which sleeps.
  */
 static void test_the_descriptor_in_an_epoll_set(void **state)
 {
@@ -255,10 +257,10 @@ static void test_the_descriptor_in_an_epoll_set(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		PEER_TEST(test_an_idle_process_uses_no_cpu),
-		PEER_TEST(test_a_passive_target_is_served),
-		PEER_TEST(test_ping_pong_of_sleepers),
-		PEER_TEST(test_the_descriptor_in_an_epoll_set),
+	    PEER_TEST(test_an_idle_process_uses_no_cpu),
+	    PEER_TEST(test_a_passive_target_is_served),
+	    PEER_TEST(test_ping_pong_of_sleepers),
+	    PEER_TEST(test_the_descriptor_in_an_epoll_set),
 	};
 
 	proc_main(argc, argv);

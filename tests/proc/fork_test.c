@@ -40,20 +40,22 @@ static int in_child(void (*work)(void), int *status)
 }
 
 /* Exit status n: the n-th call was not refused as it should be. */
-#define REFUSED_OR(n, call)                                                                        \
-	do {                                                                                       \
-		if ((call) != -EPERM || !strstr(rig_error(), "fork")) {                            \
-			fprintf(stderr, "not refused: %s: %s\n", #call, rig_error());              \
-			_exit(n);                                                                  \
-		}                                                                                  \
+#define REFUSED_OR(n, call)                                                           \
+	do {                                                                          \
+		if ((call) != -EPERM || !strstr(rig_error(), "fork")) {               \
+			fprintf(stderr, "not refused: %s: %s\n", #call, rig_error()); \
+			_exit(n);                                                     \
+		}                                                                     \
 	} while (0)
 
 static void use_data_path(void)
 {
 	struct peer_link *link = &peer.links[0];
 	struct rig_local local = {.addr = (uintptr_t)link->mem, .len_bytes = 8};
-	struct rig_entry entry = {.op = RIG_WRITE, .flags = RIG_INLINE_F | RIG_SIGNAL_F,
-				  .inline_data = "harm", .inline_len_bytes = 4,
+	struct rig_entry entry = {.op = RIG_WRITE,
+				  .flags = RIG_INLINE_F | RIG_SIGNAL_F,
+				  .inline_data = "harm",
+				  .inline_len_bytes = 4,
 				  .remote_addr = link->remote.addr,
 				  .remote_key = link->remote.key};
 	struct rig_wc wc[4];
@@ -254,10 +256,10 @@ static void test_a_child_opens_its_own(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		PEER_TEST(test_a_childs_use_is_refused),
-		PEER_TEST(test_a_childs_exit_is_harmless),
-		PEER_TEST(test_a_child_writes_its_copies_of_registered_pages),
-		PEER_TEST(test_a_child_opens_its_own),
+	    PEER_TEST(test_a_childs_use_is_refused),
+	    PEER_TEST(test_a_childs_exit_is_harmless),
+	    PEER_TEST(test_a_child_writes_its_copies_of_registered_pages),
+	    PEER_TEST(test_a_child_opens_its_own),
 	};
 
 	proc_main(argc, argv);

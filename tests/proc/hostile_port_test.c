@@ -31,8 +31,11 @@ static int poke_post(struct proc_msg *msg)
 {
 	struct peer_link *link = &peer.links[msg->v[0]];
 	struct rig_local local;
-	struct rig_entry entry = {.op = (uint8_t)msg->v[1], .flags = RIG_SIGNAL_F,
-				  .pieces = &local, .piece_count = 1, .remote_addr = msg->v[2],
+	struct rig_entry entry = {.op = (uint8_t)msg->v[1],
+				  .flags = RIG_SIGNAL_F,
+				  .pieces = &local,
+				  .piece_count = 1,
+				  .remote_addr = msg->v[2],
 				  .remote_key = (uint32_t)msg->v[3]};
 
 	proc_idle(NULL);
@@ -120,20 +123,19 @@ static const struct forged {
 	uint32_t key_xor;
 	uint8_t status, vendor;
 } forged_rows[] = {
-	{"write with another tag", RIG_WRITE, 0, 0x01, RIG_REMOTE_ACCESS, 0x88},
-	{"read with another tag", RIG_READ, 0, 0x80, RIG_REMOTE_ACCESS, 0x88},
-	{"atomic with another tag", RIG_FETCH_ADD, 0, 0xff, RIG_REMOTE_ACCESS, 0x88},
-	{"write with the key of no region", RIG_WRITE, 0, 0xffff0000, RIG_REMOTE_ACCESS, 0x88},
-	{"read before the region", RIG_READ, -8, 0, RIG_REMOTE_ACCESS, 0x88},
-	{"write behind the region", RIG_WRITE, sizeof(struct peer_memory), 0, RIG_REMOTE_ACCESS,
-	 0x88},
-	{"write over its end", RIG_WRITE, sizeof(struct peer_memory) - 4, 0, RIG_REMOTE_ACCESS, 0x88},
-	{"a good key", RIG_READ, 0, 0, RIG_OK, 0},
+    {"write with another tag", RIG_WRITE, 0, 0x01, RIG_REMOTE_ACCESS, 0x88},
+    {"read with another tag", RIG_READ, 0, 0x80, RIG_REMOTE_ACCESS, 0x88},
+    {"atomic with another tag", RIG_FETCH_ADD, 0, 0xff, RIG_REMOTE_ACCESS, 0x88},
+    {"write with the key of no region", RIG_WRITE, 0, 0xffff0000, RIG_REMOTE_ACCESS, 0x88},
+    {"read before the region", RIG_READ, -8, 0, RIG_REMOTE_ACCESS, 0x88},
+    {"write behind the region", RIG_WRITE, sizeof(struct peer_memory), 0, RIG_REMOTE_ACCESS, 0x88},
+    {"write over its end", RIG_WRITE, sizeof(struct peer_memory) - 4, 0, RIG_REMOTE_ACCESS, 0x88},
+    {"a good key", RIG_READ, 0, 0, RIG_OK, 0},
 };
 
 /*
- * A key or range that the peer's regions do not have ends in remote access error (0x88), and no byte
- * of the peer's changes. By a table of requests, each on a link of its own.
+ * A key or range that the peer's regions do not have ends in remote access error (0x88), and no
+ * byte of the peer's changes. By a table of requests, each on a link of its own.
  */
 static void test_forged_remote_keys(void **state)
 {
@@ -192,7 +194,8 @@ static void test_the_key_of_a_destroyed_region(void **state)
 
 /* ---- equal keys ------------------------------------------------------------------------------ */
 
-/* A page at a fixed address, filled with v[1], and a region of it, with key v[0] unless that is 0. */
+/* A page at a fixed address, filled with v[1], and a region of it, with key v[0] unless that is 0.
+ */
 static int page_with_key(struct proc_msg *msg)
 {
 	uint8_t *page = mmap((void *)0x200000000000, PAGE, PROT_READ | PROT_WRITE,
@@ -324,8 +327,8 @@ static int take_failures(struct proc_msg *msg)
 
 /*
  * A peer that lies about its endpoint (address, number, PSN) gets nothing and harms nobody: the
- * requests to it end in retry exceeded, no byte moves, and its real links, and those of the one whose
- * number it gave, go on. By one link for each lie, all at once, under a third's traffic.
+ * requests to it end in retry exceeded, no byte moves, and its real links, and those of the one
+ * whose number it gave, go on. By one link for each lie, all at once, under a third's traffic.
  */
 static void test_a_peer_that_lies_about_its_endpoint(void **state)
 {
@@ -348,8 +351,8 @@ static void test_a_peer_that_lies_about_its_endpoint(void **state)
 	peer_run_on(b, 0);
 	for (unsigned int i = 0; i < LIES; i++) {
 		struct peer_card card = get_card(b, lies[i].b);
-		struct proc_msg msg = {.v = {lies[i].a, RIG_WRITE, card.remote.addr,
-					     card.remote.key}};
+		struct proc_msg msg = {
+		    .v = {lies[i].a, RIG_WRITE, card.remote.addr, card.remote.key}};
 
 		proc_ok(a, poke_post, &msg);
 	}
@@ -379,8 +382,8 @@ static int connect_lie(struct proc_msg *msg)
 }
 
 /*
- * An endpoint that cannot be is refused, with a sentence, and the queue pair can be connected after.
- * By a table of impossible endpoints.
+ * An endpoint that cannot be is refused, with a sentence, and the queue pair can be connected
+ * after. By a table of impossible endpoints.
  */
 static void test_impossible_endpoints_are_refused(void **state)
 {
@@ -389,12 +392,12 @@ static void test_impossible_endpoints_are_refused(void **state)
 		uint32_t qp, psn, mtu;
 		enum rig_link link;
 	} rows[] = {
-		{"number 0", 0, 1, 4096, RIG_LINK_ETHERNET},
-		{"number of 25 bits", 0x1000002, 1, 4096, RIG_LINK_ETHERNET},
-		{"PSN of 25 bits", 0x123456, 0x1000000, 4096, RIG_LINK_ETHERNET},
-		{"MTU 0", 0x123456, 1, 0, RIG_LINK_ETHERNET},
-		{"MTU 3000", 0x123456, 1, 3000, RIG_LINK_ETHERNET},
-		{"other link layer", 0x123456, 1, 4096, RIG_LINK_INFINIBAND},
+	    {"number 0", 0, 1, 4096, RIG_LINK_ETHERNET},
+	    {"number of 25 bits", 0x1000002, 1, 4096, RIG_LINK_ETHERNET},
+	    {"PSN of 25 bits", 0x123456, 0x1000000, 4096, RIG_LINK_ETHERNET},
+	    {"MTU 0", 0x123456, 1, 0, RIG_LINK_ETHERNET},
+	    {"MTU 3000", 0x123456, 1, 3000, RIG_LINK_ETHERNET},
+	    {"other link layer", 0x123456, 1, 4096, RIG_LINK_INFINIBAND},
 	};
 	struct proc *a = peer_start(1), *b = peer_start(2);
 	struct proc_msg card_a = {0}, card_b = {0};
@@ -446,10 +449,10 @@ static const struct area {
 	const char *name;
 	uint64_t offset, len;
 } areas[] = {
-	{"port", 0, 128 << 10},
-	{"members", 128 << 10, 8 * 256},
-	{"rings", 1 << 20, 4 * 256 * 1024},
-	{"rings of the second", (1 << 20) + 256ull * 256 * 1024, 4 * 256 * 1024},
+    {"port", 0, 128 << 10},
+    {"members", 128 << 10, 8 * 256},
+    {"rings", 1 << 20, 4 * 256 * 1024},
+    {"rings of the second", (1 << 20) + 256ull * 256 * 1024, 4 * 256 * 1024},
 };
 
 static uint64_t scribble_value(struct base_prng *prng, uint64_t old)
@@ -539,8 +542,8 @@ static void scribble_over(unsigned int area, uint64_t seed)
 
 /*
  * A member that writes nonsense into the port's memory can spoil what passes through it (it is the
- * same user's), but crashes and hangs nobody: every call of the others ends, they end with status 0,
- * and the port can be founded anew. By 3,000 seeded words in each part of it, under traffic.
+ * same user's), but crashes and hangs nobody: every call of the others ends, they end with status
+ * 0, and the port can be founded anew. By 3,000 seeded words in each part of it, under traffic.
  */
 static void test_a_member_that_scribbles(void **state)
 {
@@ -623,8 +626,8 @@ static int open_with_few_files(struct proc_msg *msg)
 }
 
 /*
- * Without descriptors rig_open returns -EMFILE, with a sentence, and leaks none; with enough it works.
- * By RLIMIT_NOFILE, one more each time.
+ * Without descriptors rig_open returns -EMFILE, with a sentence, and leaks none; with enough it
+ * works. By RLIMIT_NOFILE, one more each time.
  */
 static void test_no_descriptors(void **state)
 {
@@ -698,15 +701,15 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		PEER_TEST(test_forged_remote_keys),
-		PEER_TEST(test_the_key_of_a_destroyed_region),
-		PEER_TEST(test_two_processes_with_the_same_key),
-		PEER_TEST(test_a_peer_that_lies_about_its_endpoint),
-		PEER_TEST(test_impossible_endpoints_are_refused),
-		PEER_TEST(test_a_member_that_scribbles),
-		PEER_TEST(test_a_registry_left_by_a_crash),
-		PEER_TEST(test_no_descriptors),
-		PEER_TEST(test_no_memory),
+	    PEER_TEST(test_forged_remote_keys),
+	    PEER_TEST(test_the_key_of_a_destroyed_region),
+	    PEER_TEST(test_two_processes_with_the_same_key),
+	    PEER_TEST(test_a_peer_that_lies_about_its_endpoint),
+	    PEER_TEST(test_impossible_endpoints_are_refused),
+	    PEER_TEST(test_a_member_that_scribbles),
+	    PEER_TEST(test_a_registry_left_by_a_crash),
+	    PEER_TEST(test_no_descriptors),
+	    PEER_TEST(test_no_memory),
 	};
 
 	proc_main(argc, argv);

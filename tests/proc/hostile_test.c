@@ -3,8 +3,8 @@
  * hostile_test.c - entries, rings and registers that no driver would write: each ends in the right
  * status, an event or a counted drop, and the process and its other queue pairs go on.
  *
- * The API forbids all this, so the tests write into the rings behind its back (lib/lib.h). Each runs
- * in a child, which a crash would take down alone.
+ * The API forbids all this, so the tests write into the rings behind its back (lib/lib.h). Each
+ * runs in a child, which a crash would take down alone.
  */
 #include "tests/support/loop.h"
 
@@ -44,8 +44,8 @@ static void raw_remote(struct raw *raw, const struct loop *loop)
 
 static void raw_data(struct raw *raw, uint64_t va, uint32_t count, uint32_t key)
 {
-	struct wqe_data_seg seg = {.byte_count = be32_from(count), .lkey = be32_from(key),
-				   .va = be64_from(va)};
+	struct wqe_data_seg seg = {
+	    .byte_count = be32_from(count), .lkey = be32_from(key), .va = be64_from(va)};
 
 	raw_add(raw, &seg);
 }
@@ -216,26 +216,26 @@ static const struct {
 	enum rig_status status;
 	uint8_t vendor;
 } rows[] = {
-	{"no units", no_units, RIG_LOCAL_QP_OPERATION, 0},
-	{"a write of a ctrl segment", only_ctrl, RIG_LOCAL_QP_OPERATION, 0},
-	{"more units than posted", more_units_than_posted, RIG_LOCAL_QP_OPERATION, 0},
-	{"unknown opcode", unknown_opcode, RIG_LOCAL_QP_OPERATION, 0},
-	{"unsupported opcode", unsupported_opcode, RIG_LOCAL_QP_OPERATION, 0},
-	{"atomic without segment", atomic_without_its_segment, RIG_LOCAL_QP_OPERATION, 0},
-	{"count 0 means 2^31", count_of_zero, RIG_LOCAL_LENGTH, 0},
-	{"count 2^31 - 1", count_of_all_ones, RIG_LOCAL_LENGTH, 0},
-	{"counts overflow 32 bits", counts_that_overflow, RIG_LOCAL_LENGTH, 0},
-	{"past the region", past_the_region, RIG_LOCAL_PROTECTION, 0x53},
-	{"wild pointer", wild_pointer, RIG_LOCAL_PROTECTION, 0x53},
-	{"pointer that wraps", pointer_that_wraps, RIG_LOCAL_PROTECTION, 0x53},
-	{"forged key", forged_key, RIG_LOCAL_PROTECTION, 0x52},
-	{"key of no region", key_of_no_region, RIG_LOCAL_PROTECTION, 0x52},
-	{"inline past the end", inline_past_the_end, RIG_LOCAL_QP_OPERATION, 0},
-	{"inline of all ones", inline_of_all_ones, RIG_LOCAL_QP_OPERATION, 0},
-	{"inline read", inline_read, RIG_LOCAL_QP_OPERATION, 0},
-	{"atomic of four bytes", atomic_of_four_bytes, RIG_LOCAL_LENGTH, 0},
-	{"unmapped memory", unmapped_memory, RIG_LOCAL_PROTECTION, 0},
-	{"read into unmapped memory", read_into_unmapped_memory, RIG_LOCAL_PROTECTION, 0},
+    {"no units", no_units, RIG_LOCAL_QP_OPERATION, 0},
+    {"a write of a ctrl segment", only_ctrl, RIG_LOCAL_QP_OPERATION, 0},
+    {"more units than posted", more_units_than_posted, RIG_LOCAL_QP_OPERATION, 0},
+    {"unknown opcode", unknown_opcode, RIG_LOCAL_QP_OPERATION, 0},
+    {"unsupported opcode", unsupported_opcode, RIG_LOCAL_QP_OPERATION, 0},
+    {"atomic without segment", atomic_without_its_segment, RIG_LOCAL_QP_OPERATION, 0},
+    {"count 0 means 2^31", count_of_zero, RIG_LOCAL_LENGTH, 0},
+    {"count 2^31 - 1", count_of_all_ones, RIG_LOCAL_LENGTH, 0},
+    {"counts overflow 32 bits", counts_that_overflow, RIG_LOCAL_LENGTH, 0},
+    {"past the region", past_the_region, RIG_LOCAL_PROTECTION, 0x53},
+    {"wild pointer", wild_pointer, RIG_LOCAL_PROTECTION, 0x53},
+    {"pointer that wraps", pointer_that_wraps, RIG_LOCAL_PROTECTION, 0x53},
+    {"forged key", forged_key, RIG_LOCAL_PROTECTION, 0x52},
+    {"key of no region", key_of_no_region, RIG_LOCAL_PROTECTION, 0x52},
+    {"inline past the end", inline_past_the_end, RIG_LOCAL_QP_OPERATION, 0},
+    {"inline of all ones", inline_of_all_ones, RIG_LOCAL_QP_OPERATION, 0},
+    {"inline read", inline_read, RIG_LOCAL_QP_OPERATION, 0},
+    {"atomic of four bytes", atomic_of_four_bytes, RIG_LOCAL_LENGTH, 0},
+    {"unmapped memory", unmapped_memory, RIG_LOCAL_PROTECTION, 0},
+    {"read into unmapped memory", read_into_unmapped_memory, RIG_LOCAL_PROTECTION, 0},
 };
 
 static bool kept(const uint8_t *mem, size_t len)
@@ -273,9 +273,9 @@ static int bad_entry(struct proc_msg *msg)
 }
 
 /*
- * Wild pointers, hostile lengths and counts, forged keys and impossible entries in the send ring: the
- * entry completes with the right status and syndrome, entries behind it are flushed, no byte moves,
- * and the next queue pair works. By a table of raw entries.
+ * Wild pointers, hostile lengths and counts, forged keys and impossible entries in the send ring:
+ * the entry completes with the right status and syndrome, entries behind it are flushed, no byte
+ * moves, and the next queue pair works. By a table of raw entries.
  */
 static void test_bad_entries_end_in_the_right_status(void **state)
 {
@@ -300,8 +300,10 @@ static void test_bad_entries_end_in_the_right_status(void **state)
 static int receive_into_unmapped(struct proc_msg *msg)
 {
 	struct rig_local into;
-	struct rig_entry entry = {.op = RIG_SEND, .flags = RIG_SIGNAL_F | RIG_INLINE_F,
-				  .inline_data = "hello", .inline_len_bytes = 5};
+	struct rig_entry entry = {.op = RIG_SEND,
+				  .flags = RIG_SIGNAL_F | RIG_INLINE_F,
+				  .inline_data = "hello",
+				  .inline_len_bytes = 5};
 	struct loop loop;
 	struct rig_wc wc;
 	int result = loop_open(&loop, RIG_LOCAL);
@@ -466,8 +468,9 @@ static void test_a_send_ring_freed_under_the_engine(void **state)
 }
 
 /*
- * Doorbell records unmapped under the NIC: the queue pair fails with an event, the fault is counted.
- * By munmap and a register write; the link has a NIC of its own (records of one NIC share pages).
+ * Doorbell records unmapped under the NIC: the queue pair fails with an event, the fault is
+ * counted. By munmap and a register write; the link has a NIC of its own (records of one NIC share
+ * pages).
  */
 static void test_a_record_freed_under_the_engine(void **state)
 {
@@ -593,7 +596,8 @@ static int scribble_registers(struct proc_msg *msg)
 
 		if (peer.link_count && round % 2) /* near the truth */
 			word = be64_from((uint64_t)rig_qp_number(peer.links[0].qp) << 8 |
-					 (word & 0xffffff00000000ffu)).raw;
+					 (word & 0xffffff00000000ffu))
+				   .raw;
 		__atomic_store_n((uint64_t *)(void *)peer.nic->uar + at, word, __ATOMIC_RELAXED);
 		peer_traffic();
 	}
@@ -634,7 +638,8 @@ static int overflow(struct proc_msg *msg)
 	(void)msg;
 	if (result < 0)
 		return result;
-	/* The library promises that this cannot happen; so the ring is told to forget what is full. */
+	/* The library promises that this cannot happen; so the ring is told to forget what is full.
+	 */
 	for (unsigned int i = 0; i <= loop.cq->cqe_mask + 1; i++) {
 		loop.qp->sq_limit = loop.qp->sq_pos + loop.qp->sq_mask + 1;
 		result = loop_write(&loop, 4096, 8);
@@ -659,8 +664,8 @@ static int overflow(struct proc_msg *msg)
 }
 
 /*
- * An overflowing completion queue gives a completion queue error event, its queue pair fails, what it
- * holds can be polled, nothing hangs, and others go on [cases 8]. By one more completion than it
+ * An overflowing completion queue gives a completion queue error event, its queue pair fails, what
+ * it holds can be polled, nothing hangs, and others go on [cases 8]. By one more completion than it
  * holds.
  */
 static void test_completion_queue_overflow(void **state)
@@ -673,7 +678,7 @@ static void test_completion_queue_overflow(void **state)
 
 static void random_entry(struct base_prng *prng, const struct loop *loop, uint8_t *bytes)
 {
-	static const uint8_t opcodes[] = {WQE_OP_WRITE, WQE_OP_READ, WQE_OP_ATOMIC_CS,
+	static const uint8_t opcodes[] = {WQE_OP_WRITE,     WQE_OP_READ,  WQE_OP_ATOMIC_CS,
 					  WQE_OP_ATOMIC_FA, WQE_OP_WRITE, WQE_OP_NOP};
 
 	base_prng_fill(prng, bytes, FUZZ_BLOCKS * WQE_BB_BYTES);
@@ -684,13 +689,13 @@ static void random_entry(struct base_prng *prng, const struct loop *loop, uint8_
 	bytes[7] = (uint8_t)base_prng_below(prng, FUZZ_BLOCKS * WQE_UNITS_PER_BB + 2);
 	for (unsigned int unit = 1; unit < FUZZ_BLOCKS * WQE_UNITS_PER_BB; unit++) {
 		struct wqe_data_seg seg = {
-			.byte_count = be32_from((uint32_t)base_prng_below(prng, 2 * LOOP_BYTES)),
-			.lkey = be32_from(loop->local.key),
-			.va = be64_from(loop->local.addr + base_prng_below(prng, LOOP_BYTES)),
+		    .byte_count = be32_from((uint32_t)base_prng_below(prng, 2 * LOOP_BYTES)),
+		    .lkey = be32_from(loop->local.key),
+		    .va = be64_from(loop->local.addr + base_prng_below(prng, LOOP_BYTES)),
 		};
 		struct wqe_raddr_seg remote = {
-			.va = be64_from(loop->remote.addr + base_prng_below(prng, LOOP_BYTES)),
-			.rkey = be32_from(loop->remote.key),
+		    .va = be64_from(loop->remote.addr + base_prng_below(prng, LOOP_BYTES)),
+		    .rkey = be32_from(loop->remote.key),
 		};
 
 		if (unit == 1 && base_prng_below(prng, 4))
@@ -749,16 +754,16 @@ static void test_random_entries(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		PEER_TEST(test_bad_entries_end_in_the_right_status),
-		PEER_TEST(test_a_receive_into_unmapped_memory),
-		PEER_TEST(test_a_send_ring_freed_under_the_engine),
-		PEER_TEST(test_a_record_freed_under_the_engine),
-		PEER_TEST(test_a_completion_ring_freed_under_the_engine),
-		PEER_TEST(test_a_register_rung_ahead_of_its_record),
-		PEER_TEST(test_a_record_that_counts_too_much),
-		PEER_TEST(test_random_register_writes),
-		PEER_TEST(test_completion_queue_overflow),
-		PEER_TEST(test_random_entries),
+	    PEER_TEST(test_bad_entries_end_in_the_right_status),
+	    PEER_TEST(test_a_receive_into_unmapped_memory),
+	    PEER_TEST(test_a_send_ring_freed_under_the_engine),
+	    PEER_TEST(test_a_record_freed_under_the_engine),
+	    PEER_TEST(test_a_completion_ring_freed_under_the_engine),
+	    PEER_TEST(test_a_register_rung_ahead_of_its_record),
+	    PEER_TEST(test_a_record_that_counts_too_much),
+	    PEER_TEST(test_random_register_writes),
+	    PEER_TEST(test_completion_queue_overflow),
+	    PEER_TEST(test_random_entries),
 	};
 
 	proc_main(argc, argv);

@@ -150,7 +150,8 @@ static void test_numbers_over_65535(void **state)
 		struct proc *b = peer_start(13);
 		struct peer_pair link = peer_pair(a, b);
 
-		if (peer_report_of(a, link.a).qp > 0xffff && peer_report_of(b, link.b).qp > 0xffff) {
+		if (peer_report_of(a, link.a).qp > 0xffff &&
+		    peer_report_of(b, link.b).qp > 0xffff) {
 			peer_run_on(a, 500);
 			proc_ok(a, peer_drain, NULL);
 			peer_agree(a, link.a, b, link.b);
@@ -251,13 +252,13 @@ static void test_joining_and_leaving_under_load(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		PEER_TEST(test_two_processes_move_every_byte),
-		PEER_TEST(test_three_processes_all_pairs),
-		PEER_TEST(test_a_process_with_itself),
-		PEER_TEST(test_two_links_of_two_processes),
-		PEER_TEST(test_a_reused_number_has_a_fresh_psn),
-		PEER_TEST(test_numbers_over_65535),
-		PEER_TEST(test_joining_and_leaving_under_load),
+	    PEER_TEST(test_two_processes_move_every_byte),
+	    PEER_TEST(test_three_processes_all_pairs),
+	    PEER_TEST(test_a_process_with_itself),
+	    PEER_TEST(test_two_links_of_two_processes),
+	    PEER_TEST(test_a_reused_number_has_a_fresh_psn),
+	    PEER_TEST(test_numbers_over_65535),
+	    PEER_TEST(test_joining_and_leaving_under_load),
 	};
 
 	proc_main(argc, argv);

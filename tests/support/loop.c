@@ -11,8 +11,8 @@ int loop_open(struct loop *loop, enum rig_access access)
 {
 	struct rig_endpoint endpoint;
 
-	loop->mem = mmap(NULL, LOOP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			 0);
+	loop->mem =
+	    mmap(NULL, LOOP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	PEER_CHECK(loop->mem != MAP_FAILED);
 	PEER_TRY(rig_cq_create(peer.nic, LOOP_CQE, &loop->cq));
 	PEER_TRY(rig_region_create(peer.nic, loop->mem, LOOP_BYTES, RIG_REMOTE_ALL, &loop->region));
@@ -41,9 +41,8 @@ void loop_raw(struct loop *loop, const void *blocks, unsigned int count)
 
 	memcpy(at, blocks, (size_t)count * WQE_BB_BYTES);
 	memcpy(&ctrl, at, sizeof(ctrl));
-	ctrl.opmod_idx_opcode = wqe_ctrl_op(wqe_ctrl_opmod(&ctrl),
-					    (uint16_t)(qp->sq_pos / WQE_BB_BYTES),
-					    wqe_ctrl_opcode(&ctrl));
+	ctrl.opmod_idx_opcode = wqe_ctrl_op(
+	    wqe_ctrl_opmod(&ctrl), (uint16_t)(qp->sq_pos / WQE_BB_BYTES), wqe_ctrl_opcode(&ctrl));
 	ctrl.qpn_ds = wqe_ctrl_qpn_ds(qp->number, wqe_ctrl_ds(&ctrl));
 	memcpy(at, &ctrl, sizeof(ctrl));
 	memcpy(&qp->sq_newest, at, sizeof(qp->sq_newest));
@@ -60,10 +59,13 @@ int loop_post(struct loop *loop, const struct rig_entry *entry)
 
 int loop_write(struct loop *loop, uint32_t to, uint32_t len_bytes)
 {
-	struct rig_local local = {.addr = loop->local.addr, .len_bytes = len_bytes,
-				  .key = loop->local.key};
-	struct rig_entry entry = {.op = RIG_WRITE, .flags = RIG_SIGNAL_F, .piece_count = 1,
-				  .pieces = &local, .remote_addr = loop->remote.addr + to,
+	struct rig_local local = {
+	    .addr = loop->local.addr, .len_bytes = len_bytes, .key = loop->local.key};
+	struct rig_entry entry = {.op = RIG_WRITE,
+				  .flags = RIG_SIGNAL_F,
+				  .piece_count = 1,
+				  .pieces = &local,
+				  .remote_addr = loop->remote.addr + to,
 				  .remote_key = loop->remote.key};
 
 	return loop_post(loop, &entry);

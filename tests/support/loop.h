@@ -23,7 +23,7 @@ struct loop {
 	struct rig_qp *qp;
 	struct rig_region *region;
 	uint8_t *mem;
-	struct rig_local local;	  /* all of it */
+	struct rig_local local;   /* all of it */
 	struct rig_remote remote; /* likewise */
 };
 
@@ -36,8 +36,8 @@ int loop_close(struct loop *loop);
  * index and the number in them, and rings. They must not wrap. */
 void loop_raw(struct loop *loop, const void *blocks, unsigned int count);
 
-/* loop_post - posts and rings an entry. loop_write - a signalled write of len_bytes from offset 0 to
- * offset `to` of the region. */
+/* loop_post - posts and rings an entry. loop_write - a signalled write of len_bytes from offset 0
+ * to offset `to` of the region. */
 int loop_post(struct loop *loop, const struct rig_entry *entry);
 int loop_write(struct loop *loop, uint32_t to, uint32_t len_bytes);
 /* loop_next - the next completion. */

@@ -148,10 +148,10 @@ static void fill_entry(struct peer_link *link, unsigned int s, struct rig_entry 
 						RIG_COMPARE_SWAP};
 	struct peer_slot *slot = &link->slots[s];
 
-	*entry = (struct rig_entry){.op = ops[slot->step], .flags = RIG_SIGNAL_F,
-				    .remote_key = link->remote.key};
-	entry->remote_addr = link->remote.addr + offsetof(struct peer_memory, in) +
-			     (uint64_t)s * PEER_SLOT_BYTES;
+	*entry = (struct rig_entry){
+	    .op = ops[slot->step], .flags = RIG_SIGNAL_F, .remote_key = link->remote.key};
+	entry->remote_addr =
+	    link->remote.addr + offsetof(struct peer_memory, in) + (uint64_t)s * PEER_SLOT_BYTES;
 	if (slot->step == STEP_SEND) {
 		send_entry(link, s, entry, pieces);
 	} else if (slot->step >= STEP_ADD) {
@@ -429,11 +429,19 @@ int peer_report(struct proc_msg *msg)
 {
 	const struct peer_link *link = &peer.links[msg->v[0]];
 	struct peer_report report = {
-		.done = link->done, .sent = link->sent, .received = link->received,
-		.adds = link->adds, .swaps = link->swaps, .added = link->mem->added,
-		.swapped = link->mem->swapped, .wrong = link->wrong,
-		.failed_ns = link->failed_ns, .failed = link->failed, .status = link->status,
-		.vendor = link->vendor, .qp = link->qp ? rig_qp_number(link->qp) : 0,
+	    .done = link->done,
+	    .sent = link->sent,
+	    .received = link->received,
+	    .adds = link->adds,
+	    .swaps = link->swaps,
+	    .added = link->mem->added,
+	    .swapped = link->mem->swapped,
+	    .wrong = link->wrong,
+	    .failed_ns = link->failed_ns,
+	    .failed = link->failed,
+	    .status = link->status,
+	    .vendor = link->vendor,
+	    .qp = link->qp ? rig_qp_number(link->qp) : 0,
 	};
 
 	_Static_assert(sizeof(report) <= PROC_BLOB_BYTES, "fits an answer");

@@ -5,12 +5,12 @@
  * A peer has one NIC, one completion queue and up to PEER_LINKS links. A link is a queue pair, a
  * region that the other end may do everything to, and traffic: PEER_SLOTS requests at a time, each
  * slot in turn writes random bytes to its place at the other end and reads them back, sends a
- * message, adds to a counter, or compares and swaps one. What comes back is compared with what went,
- * messages with their serial number's pattern, in order. A link whose queue pair fails stops, keeps
- * its first error, and the others go on.
+ * message, adds to a counter, or compares and swaps one. What comes back is compared with what
+ * went, messages with their serial number's pattern, in order. A link whose queue pair fails stops,
+ * keeps its first error, and the others go on.
  *
- * The functions named peer_* below are verbs (procs.h) unless said otherwise; the peer is the child's
- * only one. Traffic runs between calls.
+ * The functions named peer_* below are verbs (procs.h) unless said otherwise; the peer is the
+ * child's only one. Traffic runs between calls.
  */
 #ifndef TESTS_SUPPORT_PEER_H
 #define TESTS_SUPPORT_PEER_H
@@ -35,12 +35,12 @@ enum {
 
 /* What one link shares with its other end; a page multiple of its own. */
 struct peer_memory {
-	uint8_t in[PEER_SLOTS][PEER_SLOT_BYTES];  /* the other end writes and reads here */
+	uint8_t in[PEER_SLOTS][PEER_SLOT_BYTES]; /* the other end writes and reads here */
 	uint8_t out[PEER_SLOTS][PEER_SLOT_BYTES];
 	uint8_t back[PEER_SLOTS][PEER_SLOT_BYTES];
 	uint8_t got[PEER_RECEIVES][PEER_SLOT_BYTES];
-	uint64_t added;				  /* the other end's fetch-and-add */
-	uint64_t swapped;			  /* the other end's compare-and-swap */
+	uint64_t added;   /* the other end's fetch-and-add */
+	uint64_t swapped; /* the other end's compare-and-swap */
 	uint64_t old[PEER_SLOTS];
 };
 
@@ -59,13 +59,13 @@ struct peer_link {
 	uint32_t peer_qp;
 	struct peer_slot slots[PEER_SLOTS];
 	uint8_t slot_of[PEER_RING]; /* by entry index */
-	uint64_t limit;		    /* requests to begin in all */
+	uint64_t limit;             /* requests to begin in all */
 	uint64_t begun, done, sent, received, adds, swaps;
 	uint32_t busy;
 	bool connected, failed;
-	uint8_t status, vendor;	    /* of the first error */
+	uint8_t status, vendor; /* of the first error */
 	uint64_t failed_ns;
-	uint64_t wrong;		    /* bytes, values or messages that were not as they should be */
+	uint64_t wrong; /* bytes, values or messages that were not as they should be */
 	char what[128];
 };
 
@@ -81,31 +81,31 @@ struct peer {
 extern struct peer peer;
 
 /* Returns from a verb, with rig_error in the answer, if call fails. */
-#define PEER_TRY(call)                                                                             \
-	do {                                                                                       \
-		int try_result = (call);                                                           \
-		if (try_result < 0)                                                                \
-			return proc_fail(try_result, "%s:%d: %s: %s", __FILE__, __LINE__, #call,   \
-					 rig_error());                                             \
+#define PEER_TRY(call)                                                                           \
+	do {                                                                                     \
+		int try_result = (call);                                                         \
+		if (try_result < 0)                                                              \
+			return proc_fail(try_result, "%s:%d: %s: %s", __FILE__, __LINE__, #call, \
+					 rig_error());                                           \
 	} while (0)
 /* Returns from a verb with -EPROTO if cond does not hold. */
-#define PEER_CHECK(cond)                                                                           \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			return proc_fail(-71, "%s:%d: not so: %s", __FILE__, __LINE__, #cond);     \
+#define PEER_CHECK(cond)                                                                       \
+	do {                                                                                   \
+		if (!(cond))                                                                   \
+			return proc_fail(-71, "%s:%d: not so: %s", __FILE__, __LINE__, #cond); \
 	} while (0)
 
 /* ---- verbs ----------------------------------------------------------------------------------- */
 
-int peer_open(struct proc_msg *msg);  /* v[0] seed */
+int peer_open(struct proc_msg *msg); /* v[0] seed */
 /* A new link, not connected: its number; blob: its struct peer_card. */
 int peer_link(struct proc_msg *msg);
 int peer_connect(struct proc_msg *msg); /* v[0] link; blob: the other end's card */
-int peer_run(struct proc_msg *msg);   /* v[0] requests to begin on each link, from now on */
-int peer_drain(struct proc_msg *msg); /* waits until every request that was begun has ended */
-int peer_halt(struct proc_msg *msg);  /* begins nothing new, then peer_drain */
-int peer_report(struct proc_msg *msg); /* v[0] link; fills the struct peer_report in blob */
-int peer_unlink(struct proc_msg *msg); /* v[0] link: destroys its queue pair and its region */
+int peer_run(struct proc_msg *msg);     /* v[0] requests to begin on each link, from now on */
+int peer_drain(struct proc_msg *msg);   /* waits until every request that was begun has ended */
+int peer_halt(struct proc_msg *msg);    /* begins nothing new, then peer_drain */
+int peer_report(struct proc_msg *msg);  /* v[0] link; fills the struct peer_report in blob */
+int peer_unlink(struct proc_msg *msg);  /* v[0] link: destroys its queue pair and its region */
 int peer_close(struct proc_msg *msg);
 
 struct peer_card {
@@ -138,11 +138,13 @@ struct peer_pair {
 };
 struct peer_pair peer_pair(struct proc *a, struct proc *b);
 struct peer_report peer_report_of(struct proc *child, unsigned int link);
-/* Runs count requests on each link from now on, or waits for them, or asserts that all was right. */
+/* Runs count requests on each link from now on, or waits for them, or asserts that all was right.
+ */
 void peer_run_on(struct proc *child, uint64_t count);
 /* Waits until child's link has ended count requests more than now; false: timeout_ms passed. */
 bool peer_progress(struct proc *child, unsigned int link, uint64_t count, unsigned int timeout_ms);
-/* Fails the test if the two ends of a link did not see the same, or saw a wrong byte. Both drained. */
+/* Fails the test if the two ends of a link did not see the same, or saw a wrong byte. Both drained.
+ */
 void peer_agree(struct proc *a, unsigned int link_a, struct proc *b, unsigned int link_b);
 /* Waits until child's link has failed; its report. Fails the test if it does not in time. */
 struct peer_report peer_failure(struct proc *child, unsigned int link, unsigned int timeout_ms);

@@ -26,8 +26,8 @@ enum {
 	PROC_VALUES = 8,
 	PROC_BLOB_BYTES = 256,
 	PROC_TEXT_BYTES = 256,
-	PROC_MAX = 64,		/* children of one test at a time */
-	PROC_STEP_MS = 15000,	/* how long an answer may take; under a sanitizer three times that */
+	PROC_MAX = 64,        /* children of one test at a time */
+	PROC_STEP_MS = 15000, /* how long an answer may take; under a sanitizer three times that */
 };
 
 struct proc_msg {
@@ -43,8 +43,8 @@ struct proc {
 	pid_t pid;
 	int fd;
 	bool reaped;
-	int status;		/* of waitpid, once reaped */
-	const char *doing;	/* the verb it is in; NULL: none */
+	int status;        /* of waitpid, once reaped */
+	const char *doing; /* the verb it is in; NULL: none */
 };
 
 /* proc_main - to be called first in main: in a child it serves the parent and never returns. */
@@ -63,8 +63,8 @@ struct proc *proc_start(void);
  * msg may be NULL: an empty one.
  */
 #define proc_begin(child, verb, msg) proc_begin_((child), (verb), #verb, (msg))
-#define proc_call(child, verb, msg) proc_call_((child), (verb), #verb, (msg))
-#define proc_ok(child, verb, msg) proc_ok_((child), (verb), #verb, (msg), __FILE__, __LINE__)
+#define proc_call(child, verb, msg)  proc_call_((child), (verb), #verb, (msg))
+#define proc_ok(child, verb, msg)    proc_ok_((child), (verb), #verb, (msg), __FILE__, __LINE__)
 void proc_begin_(struct proc *child, proc_verb verb, const char *name, const struct proc_msg *msg);
 int proc_end(struct proc *child, struct proc_msg *msg);
 int proc_call_(struct proc *child, proc_verb verb, const char *name, struct proc_msg *msg);

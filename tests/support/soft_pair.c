@@ -11,10 +11,10 @@
 struct soft_bed soft;
 static struct rig_local entry_piece;
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0)                                                                    \
-			fail_msg("%s: %s", #call, rig_error());                                    \
+#define MUST(call)                                              \
+	do {                                                    \
+		if ((call) < 0)                                 \
+			fail_msg("%s: %s", #call, rig_error()); \
 	} while (0)
 
 int soft_setup(void **state)
@@ -40,8 +40,8 @@ int soft_teardown(void **state)
 
 static void side_make(struct soft_side *side, int entries, int receives)
 {
-	side->mem = mmap(NULL, SOFT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			 0);
+	side->mem =
+	    mmap(NULL, SOFT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(side->mem, MAP_FAILED);
 	MUST(rig_cq_create(soft.nic, SOFT_CQE, &side->cq));
 	MUST(rig_region_create(soft.nic, side->mem, SOFT_BYTES, RIG_REMOTE_ALL, &side->region));
@@ -86,12 +86,12 @@ struct rig_entry soft_entry(const struct soft_side *from, enum rig_op op, uint32
 
 	entry_piece = soft_local(from, offset, len_bytes);
 	return (struct rig_entry){
-		.op = (uint8_t)op,
-		.flags = RIG_SIGNAL_F,
-		.piece_count = 1,
-		.pieces = &entry_piece,
-		.remote_addr = op == RIG_SEND ? 0 : other->remote.addr + to,
-		.remote_key = op == RIG_SEND ? 0 : other->remote.key,
+	    .op = (uint8_t)op,
+	    .flags = RIG_SIGNAL_F,
+	    .piece_count = 1,
+	    .pieces = &entry_piece,
+	    .remote_addr = op == RIG_SEND ? 0 : other->remote.addr + to,
+	    .remote_key = op == RIG_SEND ? 0 : other->remote.key,
 	};
 }
 

@@ -3,8 +3,8 @@
  * soft_pair.h - two queue pairs of this process on the software NIC, for tests of the public API's
  * clauses. Everything fails the running test where it does not work.
  *
- * soft_setup, the test's setup, gives each test a port of its own and opens `soft.nic`; soft_teardown
- * closes it.
+ * soft_setup, the test's setup, gives each test a port of its own and opens `soft.nic`;
+ * soft_teardown closes it.
  */
 #ifndef TESTS_SUPPORT_SOFT_PAIR_H
 #define TESTS_SUPPORT_SOFT_PAIR_H
@@ -42,8 +42,8 @@ extern struct soft_bed soft;
 int soft_setup(void **state);
 int soft_teardown(void **state);
 
-/* soft_sides - makes a and b with these rings, not connected. soft_connect - connects them: the peer
- * may do access_a to a's regions, and access_b to b's. soft_pair - both, with 16 entries and
+/* soft_sides - makes a and b with these rings, not connected. soft_connect - connects them: the
+ * peer may do access_a to a's regions, and access_b to b's. soft_pair - both, with 16 entries and
  * receives, and all rights. */
 void soft_sides(int entries, int receives);
 void soft_connect(enum rig_access access_a, enum rig_access access_b);

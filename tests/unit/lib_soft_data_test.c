@@ -285,7 +285,7 @@ static void test_fence(void **state)
 		entry.flags = 0;
 		assert_int_equal(rig_qp_post(soft.a.qp, &entry), 0);
 		entry = soft_entry(&soft.a, RIG_WRITE, 0, 16384, 32768);
-		entry.flags = RIG_SIGNAL_F;
+		entry.flags = RIG_SIGNAL_F | RIG_FENCE_F;
 		soft_post(&soft.a, &entry);
 		soft_done(&soft.a);
 		assert_memory_equal(soft.b.mem, soft.b.mem + 32768, 16384);
@@ -416,10 +416,10 @@ static void test_syndromes(void **state)
 		void (*spoil)(struct rig_entry *entry, struct rig_local *piece);
 		uint8_t status, vendor;
 	} rows[] = {
-		{"piece past its region", past_region, RIG_LOCAL_PROTECTION, 0x53},
-		{"bad lkey", bad_lkey, RIG_LOCAL_PROTECTION, 0x52},
-		{"bad rkey", bad_rkey, RIG_REMOTE_ACCESS, 0x88},
-		{"bad range", bad_range, RIG_REMOTE_ACCESS, 0x88},
+	    {"piece past its region", past_region, RIG_LOCAL_PROTECTION, 0x53},
+	    {"bad lkey", bad_lkey, RIG_LOCAL_PROTECTION, 0x52},
+	    {"bad rkey", bad_rkey, RIG_REMOTE_ACCESS, 0x88},
+	    {"bad range", bad_range, RIG_REMOTE_ACCESS, 0x88},
 	};
 
 	(void)state;
@@ -475,8 +475,8 @@ static void test_region_access(void **state)
 	(void)state;
 	for (int access = RIG_LOCAL; access <= RIG_REMOTE_ALL; access++) {
 		for (unsigned int i = 0; i < 4; i++) {
-			bool allowed = access == RIG_REMOTE_ALL ||
-				       (access == RIG_REMOTE_WRITE && i == 0);
+			bool allowed =
+			    access == RIG_REMOTE_ALL || (access == RIG_REMOTE_WRITE && i == 0);
 			uint8_t status = status_with((enum rig_access)access, ops[i]);
 
 			assert_int_equal(status, allowed ? RIG_OK : RIG_REMOTE_ACCESS);
@@ -496,10 +496,10 @@ static void test_region_bounds(void **state)
 		uint64_t offset, len;
 		bool good;
 	} rows[] = {
-		{0, SOFT_BYTES, true},	{SOFT_BYTES, 0, true},	 {0, 0, true},
-		{100, 200, true},	{0, SOFT_BYTES + 1, false}, {SOFT_BYTES, 1, false},
-		{1, SOFT_BYTES, false}, {SOFT_BYTES + 1, 0, false}, {~0ull, 2, false},
-		{8, ~0ull - 4, false},	{1ull << 63, 1ull << 63, false},
+	    {0, SOFT_BYTES, true},  {SOFT_BYTES, 0, true},           {0, 0, true},
+	    {100, 200, true},       {0, SOFT_BYTES + 1, false},      {SOFT_BYTES, 1, false},
+	    {1, SOFT_BYTES, false}, {SOFT_BYTES + 1, 0, false},      {~0ull, 2, false},
+	    {8, ~0ull - 4, false},  {1ull << 63, 1ull << 63, false},
 	};
 	struct rig_region *region;
 	struct rig_remote remote;
@@ -512,8 +512,9 @@ static void test_region_bounds(void **state)
 
 		assert_int_equal(
 		    rig_region_local(soft.a.region, rows[i].offset, rows[i].len, &local), expected);
-		assert_int_equal(rig_region_remote(soft.a.region, rows[i].offset, rows[i].len,
-						   &remote), expected);
+		assert_int_equal(
+		    rig_region_remote(soft.a.region, rows[i].offset, rows[i].len, &remote),
+		    expected);
 	}
 	soft_refused(rig_region_create(soft.nic, soft.a.mem, 0, RIG_LOCAL, &region), -EINVAL, "");
 	soft_refused(rig_region_create(soft.nic, (void *)~4095ull, 8192, RIG_LOCAL, &region),
@@ -578,20 +579,20 @@ static void test_completion_queue_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SOFT_TEST(test_write_read_send),
-		SOFT_TEST(test_inline),
-		SOFT_TEST(test_immediate_data),
-		SOFT_TEST(test_several_pieces),
-		SOFT_TEST(test_atomics),
-		SOFT_TEST(test_fence),
-		SOFT_TEST(test_signal),
-		SOFT_TEST(test_poll_one_and_many),
-		SOFT_TEST(test_completion_text),
-		SOFT_TEST(test_syndromes),
-		SOFT_TEST(test_region_access),
-		SOFT_TEST(test_region_bounds),
-		SOFT_TEST(test_the_nic_is_described),
-		SOFT_TEST(test_completion_queue_sizes),
+	    SOFT_TEST(test_write_read_send),
+	    SOFT_TEST(test_inline),
+	    SOFT_TEST(test_immediate_data),
+	    SOFT_TEST(test_several_pieces),
+	    SOFT_TEST(test_atomics),
+	    SOFT_TEST(test_fence),
+	    SOFT_TEST(test_signal),
+	    SOFT_TEST(test_poll_one_and_many),
+	    SOFT_TEST(test_completion_text),
+	    SOFT_TEST(test_syndromes),
+	    SOFT_TEST(test_region_access),
+	    SOFT_TEST(test_region_bounds),
+	    SOFT_TEST(test_the_nic_is_described),
+	    SOFT_TEST(test_completion_queue_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,16 +16,16 @@ enum { KEEP = 0xee };
 /* ---- make ------------------------------------------------------------------------------------ */
 
 /*
- * entries and receives are rounded up to powers of two, receives to 4 at least, and 0 makes no ring.
- * By the room of new, connected queue pairs.
+ * entries and receives are rounded up to powers of two, receives to 4 at least, and 0 makes no
+ * ring. By the room of new, connected queue pairs.
  */
 static void test_rings_are_rounded_up(void **state)
 {
 	static const struct {
 		int entries, receives, room_send, room_receive;
 	} rows[] = {
-		{1, 0, 1, 0}, {1, 1, 1, 4},	 {2, 4, 2, 4},	 {3, 5, 4, 8},
-		{5, 9, 8, 16}, {16, 16, 16, 16}, {17, 31, 32, 32}, {100, 3, 128, 4},
+	    {1, 0, 1, 0},  {1, 1, 1, 4},     {2, 4, 2, 4},     {3, 5, 4, 8},
+	    {5, 9, 8, 16}, {16, 16, 16, 16}, {17, 31, 32, 32}, {100, 3, 128, 4},
 	};
 
 	(void)state;
@@ -46,8 +46,8 @@ static void test_rings_are_rounded_up(void **state)
 }
 
 /*
- * entries < 1 and receives < 0 are invalid, more than the NIC holds or 2^15 names the bound, and the
- * output is not written. By calls around each bound.
+ * entries < 1 and receives < 0 are invalid, more than the NIC holds or 2^15 names the bound, and
+ * the output is not written. By calls around each bound.
  */
 static void test_impossible_rings_are_refused(void **state)
 {
@@ -76,8 +76,8 @@ static void test_impossible_rings_are_refused(void **state)
 }
 
 /*
- * The queue pairs of a completion queue, each counted at its rounded rings, may not hold more than it
- * does; a destroyed one gives its room back. By filling a queue of 32.
+ * The queue pairs of a completion queue, each counted at its rounded rings, may not hold more than
+ * it does; a destroyed one gives its room back. By filling a queue of 32.
  */
 static void test_the_completion_queue_bounds_its_queue_pairs(void **state)
 {
@@ -86,7 +86,7 @@ static void test_the_completion_queue_bounds_its_queue_pairs(void **state)
 
 	(void)state;
 	assert_int_equal(rig_cq_create(soft.nic, 32, &cq), 0);
-	assert_int_equal(rig_qp_create(cq, 9, 3, &first), 0);  /* 16 + 4 */
+	assert_int_equal(rig_qp_create(cq, 9, 3, &first), 0); /* 16 + 4 */
 	soft_refused(rig_qp_create(cq, 9, 0, &second), -EINVAL, "32");
 	soft_refused(rig_qp_create(cq, 8, 5, &second), -EINVAL, "32");
 	assert_int_equal(rig_qp_create(cq, 8, 4, &second), 0); /* 8 + 4: full */
@@ -96,8 +96,8 @@ static void test_the_completion_queue_bounds_its_queue_pairs(void **state)
 }
 
 /*
- * Completions of both rings go to the queue pair's completion queue and name its number; a queue pair
- * starts at a random PSN. By a message between two, and by the endpoints of sixteen.
+ * Completions of both rings go to the queue pair's completion queue and name its number; a queue
+ * pair starts at a random PSN. By a message between two, and by the endpoints of sixteen.
  */
 static void test_number_and_psn(void **state)
 {
@@ -131,8 +131,9 @@ static void test_number_and_psn(void **state)
 }
 
 /*
- * An endpoint carries the queue pair's number and the port's address and MTU, is plain data, and goes
- * through its text and back. By comparing it with the NIC's description, and connecting to copies.
+ * An endpoint carries the queue pair's number and the port's address and MTU, is plain data, and
+ * goes through its text and back. By comparing it with the NIC's description, and connecting to
+ * copies.
  */
 static void test_endpoint(void **state)
 {
@@ -271,8 +272,8 @@ static void test_connect_access(void **state)
 }
 
 /*
- * A queue pair may be its own peer: it moves bytes between regions of this process, through the NIC,
- * and only as access allows. By writes with and without the right.
+ * A queue pair may be its own peer: it moves bytes between regions of this process, through the
+ * NIC, and only as access allows. By writes with and without the right.
  */
 static void test_connect_to_itself(void **state)
 {
@@ -410,8 +411,8 @@ static void test_not_connected(void **state)
 
 /*
  * An entry over the port's largest message or 2^31 - 1 bytes, or with a set field that this version
- * does not support, is refused, and no byte of the ring changes. By a table of such entries, and the
- * ring's bytes before and after.
+ * does not support, is refused, and no byte of the ring changes. By a table of such entries, and
+ * the ring's bytes before and after.
  */
 static void test_post_refusals(void **state)
 {
@@ -432,15 +433,34 @@ static void test_post_refusals(void **state)
 		entry.piece_count = 1;
 		pieces[0].len_bytes = 8;
 		switch (row) {
-		case 0: pieces[0].len_bytes = (1u << 30) + 1; break;
-		case 1: pieces[0].len_bytes = 1u << 31; break;
-		case 2: pieces[0].len_bytes = 0x2aaaaaab; entry.piece_count = 3; break;
-		case 3: entry.remote_qp = 1; break;
-		case 4: entry.remote_qkey = 1; break;
-		case 5: entry.remote_dc_key = 1; break;
-		case 6: entry.stream = 1; break;
-		case 7: entry.ah = (struct rig_ah *)1; break;
-		case 8: entry.op = 77; break;
+		case 0:
+			pieces[0].len_bytes = (1u << 30) + 1;
+			break;
+		case 1:
+			pieces[0].len_bytes = 1u << 31;
+			break;
+		case 2:
+			pieces[0].len_bytes = 0x2aaaaaab;
+			entry.piece_count = 3;
+			break;
+		case 3:
+			entry.remote_qp = 1;
+			break;
+		case 4:
+			entry.remote_qkey = 1;
+			break;
+		case 5:
+			entry.remote_dc_key = 1;
+			break;
+		case 6:
+			entry.stream = 1;
+			break;
+		case 7:
+			entry.ah = (struct rig_ah *)1;
+			break;
+		case 8:
+			entry.op = 77;
+			break;
 		}
 		if (rig_qp_post(soft.a.qp, &entry) != -EINVAL || !rig_error()[0])
 			fail_msg("row %d was not refused", row);
@@ -503,8 +523,8 @@ static void test_receive_refusals(void **state)
 }
 
 /*
- * A send that finds no receive is retried without end, and lands once one is posted: longer than all
- * timeouts. By posting the receive 700 ms after the send.
+ * A send that finds no receive is retried without end, and lands once one is posted: longer than
+ * all timeouts. By posting the receive 700 ms after the send.
  */
 static void test_a_send_waits_for_a_receive(void **state)
 {
@@ -548,8 +568,9 @@ static void test_a_message_longer_than_its_receive(void **state)
 }
 
 /*
- * A queue pair without a receive ring takes no messages, and its peer writes and reads all the same.
- * By a write and a read, then a send, which is told to wait (RNR) as if no receive were posted.
+ * A queue pair without a receive ring takes no messages, and its peer writes and reads all the
+ * same. By a write and a read, then a send, which is told to wait (RNR) as if no receive were
+ * posted.
  */
 static void test_no_receive_ring(void **state)
 {
@@ -609,9 +630,9 @@ static void test_empty_messages(void **state)
 /* ---- destroy --------------------------------------------------------------------------------- */
 
 /*
- * A destroyed queue pair runs none of its entries, its completions that were not polled are gone, and
- * the handle is invalid; those of another queue pair on the same queue stay [cases 9].
- * By two queue pairs on one queue with completions of both in it.
+ * A destroyed queue pair runs none of its entries, its completions that were not polled are gone,
+ * and the handle is invalid; those of another queue pair on the same queue stay [cases 9]. By two
+ * queue pairs on one queue with completions of both in it.
  */
 static void test_destroy_takes_only_its_own(void **state)
 {
@@ -663,28 +684,28 @@ static void test_a_completion_queue_in_use(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SOFT_TEST(test_rings_are_rounded_up),
-		SOFT_TEST(test_impossible_rings_are_refused),
-		SOFT_TEST(test_the_completion_queue_bounds_its_queue_pairs),
-		SOFT_TEST(test_number_and_psn),
-		SOFT_TEST(test_endpoint),
-		SOFT_TEST(test_connect_takes_the_smaller_mtu),
-		SOFT_TEST(test_connect_refusals),
-		SOFT_TEST(test_connect_access),
-		SOFT_TEST(test_connect_to_itself),
-		SOFT_TEST(test_room_of_the_send_ring),
-		SOFT_TEST(test_room_of_the_receive_ring),
-		SOFT_TEST(test_entries_run_after_the_ring),
-		SOFT_TEST(test_not_connected),
-		SOFT_TEST(test_post_refusals),
-		SOFT_TEST(test_receives_are_filled_in_order),
-		SOFT_TEST(test_receive_refusals),
-		SOFT_TEST(test_a_send_waits_for_a_receive),
-		SOFT_TEST(test_a_message_longer_than_its_receive),
-		SOFT_TEST(test_no_receive_ring),
-		SOFT_TEST(test_empty_messages),
-		SOFT_TEST(test_destroy_takes_only_its_own),
-		SOFT_TEST(test_a_completion_queue_in_use),
+	    SOFT_TEST(test_rings_are_rounded_up),
+	    SOFT_TEST(test_impossible_rings_are_refused),
+	    SOFT_TEST(test_the_completion_queue_bounds_its_queue_pairs),
+	    SOFT_TEST(test_number_and_psn),
+	    SOFT_TEST(test_endpoint),
+	    SOFT_TEST(test_connect_takes_the_smaller_mtu),
+	    SOFT_TEST(test_connect_refusals),
+	    SOFT_TEST(test_connect_access),
+	    SOFT_TEST(test_connect_to_itself),
+	    SOFT_TEST(test_room_of_the_send_ring),
+	    SOFT_TEST(test_room_of_the_receive_ring),
+	    SOFT_TEST(test_entries_run_after_the_ring),
+	    SOFT_TEST(test_not_connected),
+	    SOFT_TEST(test_post_refusals),
+	    SOFT_TEST(test_receives_are_filled_in_order),
+	    SOFT_TEST(test_receive_refusals),
+	    SOFT_TEST(test_a_send_waits_for_a_receive),
+	    SOFT_TEST(test_a_message_longer_than_its_receive),
+	    SOFT_TEST(test_no_receive_ring),
+	    SOFT_TEST(test_empty_messages),
+	    SOFT_TEST(test_destroy_takes_only_its_own),
+	    SOFT_TEST(test_a_completion_queue_in_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,15 +23,9 @@ static void choose_link(struct sim_world *world, struct sim_link_config *link)
 	link->late_ns_max = sim_range(world, 1, link->delay_ns + 20000);
 	if (kind == 0)
 		return;
-	if (kind == 1) {
-		link->drop_ppm = maybe(world, 100000);
-		link->duplicate_ppm = maybe(world, 100000);
-		link->reorder_ppm = maybe(world, 100000);
-		link->corrupt_ppm = maybe(world, 100000);
-		return;
-	}
-	link->drop_ppm = link->duplicate_ppm = link->reorder_ppm = link->corrupt_ppm =
-		FIVE_PERCENT_PPM;
+	for (int i = 0; i < FAULT_KIND_COUNT; i++)
+		link->fault.ppm[i] = kind == 1 ? maybe(world, 100000) : FIVE_PERCENT_PPM;
+	link->fault.behind_max = (uint32_t)sim_range(world, 1, FAULT_BEHIND_MAX);
 }
 
 void sim_faults_choose(struct sim_world *world, struct sim_faults *faults)

@@ -85,11 +85,6 @@ static void launch(struct sim_link *link, struct sim_packet *packet, uint64_t ar
 	sim_world_at(link->world, arrival_ns, arrive, packet, 0);
 }
 
-static uint64_t late_ns(struct sim_link *link)
-{
-	return sim_range(link->world, 1, link->config.late_ns_max);
-}
-
 static void launch_copy(struct sim_link *link, const struct sim_packet *packet, uint64_t arrival_ns)
 {
 	struct sim_packet *copy = (struct sim_packet *)malloc(sizeof(*copy) + packet->len_bytes);
@@ -100,40 +95,57 @@ static void launch_copy(struct sim_link *link, const struct sim_packet *packet, 
 	launch(link, copy, arrival_ns);
 }
 
+/* When the packet that now leaves is through, if nothing delays it. */
+static uint64_t depart(struct sim_link *link, size_t len_bytes)
+{
+	uint64_t now_ns = link->world->now_ns;
+	uint64_t start_ns = link->busy_until_ns > now_ns ? link->busy_until_ns : now_ns;
+
+	link->busy_until_ns = start_ns + (len_bytes + WIRE_OVERHEAD_BYTES) * 8000000000ull /
+						 link->config.rate_bps;
+	return link->busy_until_ns + link->config.delay_ns;
+}
+
+static void lose(struct sim_link *link, struct sim_packet *packet)
+{
+	sim_note(link->world, link->name, "dropped", packet->dqpn, 0, 0);
+	link->harmed(link->ctx, packet->dqpn);
+	free(packet);
+}
+
 void sim_link_commit(struct sim_link *link)
 {
-	const struct sim_link_config *config = &link->config;
 	struct sim_world *world = link->world;
 	struct sim_packet *packet = link->room;
-	uint64_t start_ns, arrival_ns;
+	uint64_t late_ns_max = link->config.late_ns_max;
+	struct fault_verdict verdict;
+	uint64_t arrival_ns;
 
 	ASSERT(packet);
 	link->room = NULL;
 	link->sent_count++;
-	start_ns = link->busy_until_ns > world->now_ns ? link->busy_until_ns : world->now_ns;
-	link->busy_until_ns = start_ns + (packet->len_bytes + WIRE_OVERHEAD_BYTES) * 8000000000ull /
-						 config->rate_bps;
-	arrival_ns = link->busy_until_ns + config->delay_ns;
+	arrival_ns = depart(link, packet->len_bytes);
 	sim_note_packet(world, link->name, "tx", packet->bth, packet->len_bytes);
-	if (link->cut || sim_chance(world, config->drop_ppm)) {
-		sim_note(world, link->name, "dropped", packet->dqpn, 0, 0);
-		link->dropped_count++;
-		link->harmed(link->ctx, packet->dqpn);
-		free(packet);
+	verdict = fault_judge(&link->fault, packet->len_bytes, world->now_ns);
+	link->cut_count += link->cut;
+	if (link->cut || verdict.drop) {
+		lose(link, packet);
 		return;
 	}
-	packet->corrupted = sim_chance(world, config->corrupt_ppm);
-	link->corrupted_count += packet->corrupted;
-	if (sim_chance(world, config->duplicate_ppm)) {
-		link->duplicated_count++;
-		launch_copy(link, packet, arrival_ns + late_ns(link));
-	}
-	if (sim_chance(world, config->reorder_ppm)) {
-		link->reordered_count++;
+	packet->corrupted = verdict.corrupt;
+	if (verdict.duplicate)
+		launch_copy(link, packet, arrival_ns + sim_range(world, 1, late_ns_max));
+	if (verdict.behind != 0) {
 		link->harmed(link->ctx, packet->dqpn);
-		arrival_ns += late_ns(link);
+		arrival_ns += 1 + late_ns_max * verdict.behind / FAULT_BEHIND_MAX;
 	}
 	launch(link, packet, arrival_ns);
+}
+
+void sim_link_open(struct sim_link *link)
+{
+	link->config.fault.seed = base_prng_u64(&link->world->prng);
+	fault_init(&link->fault, &link->config.fault);
 }
 
 void sim_link_close(struct sim_link *link)

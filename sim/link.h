@@ -10,6 +10,7 @@
 #ifndef SIM_LINK_H
 #define SIM_LINK_H
 
+#include "fault/fault.h"
 #include "nic/nic.h"
 #include "sim/world.h"
 
@@ -18,10 +19,7 @@ struct sim_link_config {
 	uint64_t rate_bps;
 	uint64_t queue_ns_max;	 /* what may wait to leave, as the time it takes to */
 	uint64_t late_ns_max;	 /* how much later a reordered or doubled packet comes */
-	uint32_t drop_ppm;
-	uint32_t duplicate_ppm;
-	uint32_t reorder_ppm;
-	uint32_t corrupt_ppm;
+	struct fault_config fault; /* its seed comes from the world */
 };
 
 struct sim_packet {
@@ -39,6 +37,7 @@ struct sim_link {
 	struct sim_world *world;
 	const char *name;
 	struct sim_link_config config;
+	struct fault fault;
 	bool cut; /* nothing gets through */
 	uint64_t busy_until_ns;
 	struct sim_packet *under_way;
@@ -48,11 +47,11 @@ struct sim_link {
 	/* A packet for dqpn was lost, or came late: whatever may make a requester repeat. */
 	void (*harmed)(void *ctx, uint32_t dqpn);
 	uint64_t sent_count;
-	uint64_t dropped_count;
-	uint64_t duplicated_count;
-	uint64_t reordered_count;
-	uint64_t corrupted_count;
+	uint64_t cut_count; /* lost because the cable was cut; fault.counts has the others */
 };
+
+/* sim_link_open - the rest of *link, which has its world, name, config, ctx, sink and harmed. */
+void sim_link_open(struct sim_link *link);
 
 /* nic_env's reservation; NULL: the queue is full until sim_link_room_ns. */
 uint8_t *sim_link_reserve(struct sim_link *link, const struct nic_path *path, uint32_t dqpn,

@@ -242,8 +242,9 @@ static void open_links(struct sim_node *node, const struct sim_link_config *conf
 	node->loop = node->out;
 	node->loop.name = names[number][1];
 	node->loop.sink = from_self;
-	node->loop.config.drop_ppm = node->loop.config.corrupt_ppm = 0;
-	node->loop.config.duplicate_ppm = node->loop.config.reorder_ppm = 0;
+	node->loop.config.fault = (struct fault_config){0};
+	sim_link_open(&node->out);
+	sim_link_open(&node->loop);
 }
 
 void sim_node_open(struct sim_node *node, struct sim_world *world, uint32_t number,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STALL_NS 20000000000ull /* far longer than all retries of any timeout used */
+#define STALL_NS 5000000000ull /* far longer than all retries of any timeout used */
 
 enum {
 	EVENTS_MAX = 50000000,
@@ -17,10 +17,10 @@ enum {
 static void count_link(struct sim_result *result, const struct sim_link *link)
 {
 	result->packet_count += link->sent_count;
-	result->dropped_count += link->dropped_count;
-	result->duplicated_count += link->duplicated_count;
-	result->reordered_count += link->reordered_count;
-	result->corrupted_count += link->corrupted_count;
+	result->dropped_count += link->cut_count + link->fault.counts[FAULT_DROP];
+	result->duplicated_count += link->fault.counts[FAULT_DUPLICATE];
+	result->reordered_count += link->fault.counts[FAULT_REORDER];
+	result->corrupted_count += link->fault.counts[FAULT_CORRUPT];
 }
 
 static void count(struct sim_load *load)

@@ -13,7 +13,7 @@
 #include "sim/sim.h"
 
 enum {
-	SEEDS = 12,
+	SEEDS = 10,
 };
 
 static bool happened(uint64_t seed, enum sim_sabotage sabotage, bool *noticed)

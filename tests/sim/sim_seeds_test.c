@@ -15,7 +15,7 @@
 
 enum {
 	SEED_FIRST = 100000,
-	SEED_COUNT = 400,
+	SEED_COUNT = 300,
 };
 
 static struct sim_config config;

@@ -350,6 +350,8 @@ void *rig_out(struct kern_rig *rig, uint16_t id, uint16_t len)
 int rig_run(struct kern_rig *rig)
 {
 	rig->hdr->length = (uint16_t)uv_hdr_bytes(rig->hdr->num_attrs);
+	if (rig->before_run)
+		rig->before_run(rig);
 	if (rig->ioctl)
 		return rig->ioctl(rig->ioctl_ctx, RDMA_VERBS_IOCTL, rig->hdr);
 	return kern_ioctl(rig->file, RDMA_VERBS_IOCTL, rig_va(rig->hdr), rig->now_ns);
@@ -360,18 +362,21 @@ static const struct ib_uverbs_attr *find(const struct kern_rig *rig, uint16_t id
 	for (unsigned int i = 0; i < rig->hdr->num_attrs; i++)
 		if (rig->attrs[i].attr_id == id)
 			return &rig->attrs[i];
-	ASSERT(!"no such attribute");
 	return NULL;
 }
 
 uint64_t rig_data(const struct kern_rig *rig, uint16_t id)
 {
-	return find(rig, id)->data;
+	const struct ib_uverbs_attr *attr = find(rig, id);
+
+	return attr ? attr->data : 0;
 }
 
 bool rig_is_valid(const struct kern_rig *rig, uint16_t id)
 {
-	return find(rig, id)->flags & UVERBS_ATTR_F_VALID_OUTPUT;
+	const struct ib_uverbs_attr *attr = find(rig, id);
+
+	return attr && attr->flags & UVERBS_ATTR_F_VALID_OUTPUT;
 }
 
 int rig_write(struct kern_rig *rig, uint32_t cmd, const void *req, uint16_t req_len, void *resp,

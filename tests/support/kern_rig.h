@@ -38,6 +38,7 @@ struct kern_rig {
 	struct kern_file *file; /* where calls go, unless ioctl is set */
 	int (*ioctl)(void *ctx, unsigned long request, void *arg);
 	void *ioctl_ctx;
+	void (*before_run)(struct kern_rig *rig); /* sees each call when it is built; may be NULL */
 	struct nic_env nic_env;
 	struct kern_env kern_env;
 	struct kern_config config;
@@ -77,7 +78,7 @@ void rig_in32(struct kern_rig *rig, uint16_t id, uint32_t value);
 void *rig_out(struct kern_rig *rig, uint16_t id, uint16_t len);
 struct ib_uverbs_attr *rig_attr(struct kern_rig *rig, uint16_t id, uint64_t data, uint16_t len);
 int rig_run(struct kern_rig *rig);
-/* The value of the first attribute called id, as it is in application memory now. */
+/* The value of the first attribute called id, as it is in application memory now; 0: none. */
 uint64_t rig_data(const struct kern_rig *rig, uint16_t id);
 bool rig_is_valid(const struct kern_rig *rig, uint16_t id);
 

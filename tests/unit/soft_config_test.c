@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shows which texts of RIG5_SOFT are good and what each makes, and that every other one is refused
+ * with a sentence that names what is wrong. By tables.
+ */
+#include "soft/config.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void good(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int count;
+		const char *names[3];
+		const char *addresses[3];
+	} rows[] = {
+	    {NULL, 1, {"soft0"}, {""}},
+	    {"", 0, {0}, {0}},
+	    {"soft0", 1, {"soft0"}, {""}},
+	    {"soft0;", 1, {"soft0"}, {""}},
+	    {"soft0,ll=eth", 1, {"soft0"}, {""}},
+	    {"soft0,addr=127.0.0.1", 1, {"soft0"}, {"127.0.0.1"}},
+	    {"soft0;soft1,addr=127.0.0.5", 2, {"soft0", "soft1"}, {"", "127.0.0.5"}},
+	    {"a,addr=127.1.2.3,ll=eth;B-2_c,addr=127.255.0.1;z",
+	     3,
+	     {"a", "B-2_c", "z"},
+	     {"127.1.2.3", "127.255.0.1", ""}},
+	    {"a23456789012345678901234567890b", 1, {"a23456789012345678901234567890b"}, {""}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct soft_config config;
+		char why[256] = "";
+
+		if (soft_config_parse(rows[i].text, &config, why, sizeof(why)))
+			print_error("\"%s\": %s\n", rows[i].text, why);
+		assert_string_equal(why, "");
+		assert_int_equal(config.count, rows[i].count);
+		for (unsigned int n = 0; n < rows[i].count; n++) {
+			assert_string_equal(config.nics[n].name, rows[i].names[n]);
+			assert_string_equal(config.nics[n].address, rows[i].addresses[n]);
+		}
+	}
+}
+
+static void bad(void **state)
+{
+	/* needle: what the sentence must say. */
+	static const struct {
+		const char *text;
+		const char *needle;
+	} rows[] = {
+	    {";", "\"\" is not a name"},
+	    {"soft0;;soft1,addr=127.0.0.5", "\"\" is not a name"},
+	    {",ll=eth", "\"\" is not a name"},
+	    {"0soft", "\"0soft\" is not a name"},
+	    {"so ft", "\"so ft\" is not a name"},
+	    {"soft/0", "is not a name"},
+	    {"a23456789012345678901234567890bc", "is not a name"},
+	    {"soft0,ll", "\"ll\" is not key=value"},
+	    {"soft0,,ll=eth", "\"\" is not key=value"},
+	    {"soft0,colour=red", "\"colour\" is unknown"},
+	    {"soft0,LL=eth", "\"LL\" is unknown"},
+	    {"soft0,=x", "\"\" is unknown"},
+	    {"soft0,ll=", "ll="},
+	    {"soft0,ll=token-ring", "ll=token-ring is unknown"},
+	    {"soft0,ll=ib", "ll=ib is not there yet"},
+	    {"soft0,rate=10", "rate= is not there yet"},
+	    {"soft0,cc=dcqcn", "cc= is not there yet"},
+	    {"soft0,addr=", "is not an IPv4 address"},
+	    {"soft0,addr=eth0", "addr=eth0 is not an IPv4 address"},
+	    {"soft0,addr=::1", "is not an IPv4 address"},
+	    {"soft0,addr=127.0.0.1.5", "is not an IPv4 address"},
+	    {"soft0,addr=127.000.000.001.000.000", "is not an IPv4 address"},
+	    {"soft0,addr=10.0.0.1", "addr=10.0.0.1 is not a loopback address"},
+	    {"soft0;soft0,addr=127.0.0.2", "two NICs called soft0"},
+	    {"a;b", "both a and b have no addr="},
+	    {"a,addr=127.0.0.2;b,addr=127.0.0.2", "a and b have the same address"},
+	    {"a,ll=ib;b", "ll=ib"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct soft_config config = {.count = 7};
+		char why[256] = "";
+		int error = soft_config_parse(rows[i].text, &config, why, sizeof(why));
+
+		if (error != -EINVAL || !strstr(why, rows[i].needle))
+			print_error("\"%s\": %d: %s\n", rows[i].text, error, why);
+		assert_int_equal(error, -EINVAL);
+		assert_non_null(strstr(why, rows[i].needle));
+		assert_non_null(strstr(why, "RIG5_SOFT"));
+		assert_int_equal(config.count, 7);
+	}
+}
+
+static void more_than_fit(void **state)
+{
+	struct soft_config config;
+	char text[SOFT_NIC_MAX * 32 + 32] = "", why[256];
+	size_t len = 0;
+
+	(void)state;
+	for (int i = 0; i < SOFT_NIC_MAX; i++)
+		len +=
+		    (size_t)snprintf(text + len, sizeof(text) - len, "n%d,addr=127.0.1.%d;", i, i);
+	assert_int_equal(soft_config_parse(text, &config, why, sizeof(why)), 0);
+	assert_int_equal(config.count, SOFT_NIC_MAX);
+	snprintf(text + len, sizeof(text) - len, "last");
+	assert_int_equal(soft_config_parse(text, &config, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, "more than 16"));
+	/* No room for the sentence is no harm. */
+	assert_int_equal(soft_config_parse(text, &config, NULL, 0), -EINVAL);
+	assert_int_equal(soft_config_parse(text, &config, why, 1), -EINVAL);
+	assert_string_equal(why, "");
+}
+
+static void found_by_name(void **state)
+{
+	struct soft_config config;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(soft_config_parse("a;b,addr=127.0.0.5", &config, why, sizeof(why)), 0);
+	assert_ptr_equal(soft_config_find(&config, NULL), &config.nics[0]);
+	assert_ptr_equal(soft_config_find(&config, "b"), &config.nics[1]);
+	assert_null(soft_config_find(&config, "c"));
+	assert_null(soft_config_find(&config, ""));
+	assert_int_equal(soft_config_parse("", &config, why, sizeof(why)), 0);
+	assert_null(soft_config_find(&config, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(good),
+	    cmocka_unit_test(bad),
+	    cmocka_unit_test(more_than_fit),
+	    cmocka_unit_test(found_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

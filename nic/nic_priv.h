@@ -438,7 +438,8 @@ struct nic_pkt {
 	uint8_t header[ROCE_HEADERS_MAX_BYTES];
 };
 
-/* ---- req.c, comp.c, resp.c ------------------------------------------------------------------- */
+/* ---- req.c, comp.c, resp.c, answer.c
+ * ------------------------------------------------------------------- */
 
 enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp);
 /* nic_req_kick - reads the send counter; the queue pair gets a turn if it moved. */
@@ -455,7 +456,11 @@ void nic_comp_advance(struct nic *nic, struct nic_qp *qp);
 void nic_comp_expire(struct nic *nic, struct nic_qp *qp);
 
 void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
-enum nic_turn nic_resp_run(struct nic *nic, struct nic_qp *qp);
+/* nic_resp_owe_nak - notes an AETH syndrome to be sent, with this PSN, after all responses. */
+void nic_resp_owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32_t psn);
+/* nic_resp_die - one NAK for the request at psn, then silence: the queue pair is in error. */
+void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint32_t psn);
+enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp);
 
 /* ---- cq.c ------------------------------------------------------------------------------------ */
 

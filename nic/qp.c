@@ -30,63 +30,57 @@ struct edge {
  * What Linux allows a reliable-connected queue pair [linux ib_modify_qp_is_ok], and any state to
  * error [IBTA1 10.3.1]. An edge to reset or error takes no attribute.
  */
-static const struct edge edges[NIC_QP_STATE_COUNT][NIC_QP_STATE_COUNT] =
-    {
-	[NIC_QP_RESET] =
-	    {
+/* clang-format off */
+static const struct edge edges[NIC_QP_STATE_COUNT][NIC_QP_STATE_COUNT] = {
+	[NIC_QP_RESET] = {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_INIT] = {true, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS), 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	    },
-	[NIC_QP_INIT] =
-	    {
+	},
+	[NIC_QP_INIT] = {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_INIT] = {true, 0, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS)},
 		[NIC_QP_RTR] = {true,
 				SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN) |
-				    SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
+				SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
 				SET(ACCESS) | SET(PKEY_INDEX)},
 		[NIC_QP_ERR] = {true, 0, 0},
-	    },
-	[NIC_QP_RTR] =
-	    {
+	},
+	[NIC_QP_RTR] = {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true,
 				SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) |
-				    SET(RD_ATOMIC),
+				SET(RD_ATOMIC),
 				SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_ERR] = {true, 0, 0},
-	    },
-	[NIC_QP_RTS] =
-	    {
+	},
+	[NIC_QP_RTS] = {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_SQD] = {true, 0, 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	    },
-	[NIC_QP_SQD] =
-	    {
+	},
+	[NIC_QP_SQD] = {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_SQD] = {true, 0,
-				SET(PORT) | SET(PATH) | SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) |
-				    SET(RD_ATOMIC) | SET(DEST_RD_ATOMIC) | SET(ACCESS) |
-				    SET(PKEY_INDEX) | SET(MIN_RNR_TIMER)},
+				SET(PORT) | SET(PATH) | SET(TIMEOUT) | SET(RETRY) |
+				SET(RNR_RETRY) | SET(RD_ATOMIC) | SET(DEST_RD_ATOMIC) |
+				SET(ACCESS) | SET(PKEY_INDEX) | SET(MIN_RNR_TIMER)},
 		[NIC_QP_ERR] = {true, 0, 0},
-	    },
+	},
 	/* A reliable-connected queue pair never gets here; the row is Linux's. */
-	[NIC_QP_SQE] =
-	    {
+	[NIC_QP_SQE] = {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_RTS] = {true, 0, 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	    },
-	[NIC_QP_ERR] =
-	    {
+	},
+	[NIC_QP_ERR] = {
 		[NIC_QP_RESET] = {true, 0, 0},
 		[NIC_QP_ERR] = {true, 0, 0},
-	    },
+	},
 };
+/* clang-format on */
 
 /* nic_qp_edge_ok - whether a modify that sets `set` may take a queue pair from one state to
  * another. */

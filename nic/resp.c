@@ -5,9 +5,8 @@
  * Classification is a row of checks, in the order of [IBTA1 9.7.4]: sequence, opcode, length,
  * rights, resources. Each gives RESP_NEXT or the verdict. Only the actions change anything.
  *
- * Output is made in nic_resp_run, in the order of the requests. READs and atomics are remembered in
- * a ring of struct nic_res; a duplicate request makes its run of packets due again, from where it
- * asks.
+ * Answers are only noted here; answer.c sends them. READs and atomics are remembered in a ring of
+ * struct nic_res: a duplicate request makes its run of packets due again, from where it asks.
  */
 #include "nic/nic_priv.h"
 
@@ -229,7 +228,7 @@ static void owe_ack(struct nic *nic, struct nic_qp *qp)
 	nic_ready(nic, qp);
 }
 
-static void owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
+void nic_resp_owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	qp->nak_due = syndrome;
 	qp->nak_psn = psn;
@@ -237,8 +236,7 @@ static void owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32
 	nic_ready(nic, qp);
 }
 
-/* The queue pair has had it: one NAK, then silence. psn is that of the request that did it. */
-static void die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint32_t psn)
+void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint32_t psn)
 {
 	enum nic_event_kind kind = NIC_EVENT_QP_FATAL;
 
@@ -246,7 +244,7 @@ static void die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint
 		kind = NIC_EVENT_QP_REQ_ERR;
 	else if (syndrome == ROCE_NAK_REMOTE_ACCESS)
 		kind = NIC_EVENT_QP_ACCESS_ERR;
-	owe_nak(nic, qp, (uint8_t)syndrome, psn);
+	nic_resp_owe_nak(nic, qp, (uint8_t)syndrome, psn);
 	qp->last_words = true;
 	nic_qp_error(nic, qp);
 	nic_qp_event(nic, qp, kind);
@@ -258,7 +256,8 @@ static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault 
 	bool too_long = fault.syndrome == CQE_SYND_LOCAL_LENGTH;
 
 	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, qp->rq_ci++, fault);
-	die(nic, qp, too_long ? ROCE_NAK_INVALID_REQUEST : ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+	nic_resp_die(nic, qp, too_long ? ROCE_NAK_INVALID_REQUEST : ROCE_NAK_REMOTE_OPERATION,
+		     qp->epsn);
 }
 
 /* ---- SEND and WRITE -------------------------------------------------------------------------- */
@@ -311,7 +310,7 @@ static void apply_send(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 	enum nic_mem verdict;
 
 	if (!nic_wqe_fetch_receive(nic, qp)) {
-		die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 		return;
 	}
 	verdict = nic_mem_scatter(nic, qp->pdn, &nic->rx_wqe, qp->rx_off, pkt->payload,
@@ -339,11 +338,11 @@ static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 		if (nic_mem_check(nic, qp->pdn, qp->rx_rkey, qp->rx_va + qp->rx_off,
 				  pkt->payload_bytes, NIC_ACCESS_REMOTE_WRITE_F,
 				  &host_va) != NIC_MEM_OK) {
-			die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
+			nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
 			return;
 		}
 		if (!nic_mem_write(nic, host_va, pkt->payload, pkt->payload_bytes)) {
-			die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+			nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 			return;
 		}
 	}
@@ -403,7 +402,7 @@ static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 		UNREACHABLE();
 	if (!nic_mem_atomic(nic, is_add, host_va, be64_load(eth + ROCE_ATOMIC_COMPARE_OFF),
 			    be64_load(eth + ROCE_ATOMIC_SWAP_ADD_OFF), &old)) {
-		die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 		return;
 	}
 	res = new_res(qp, 1, &slot);
@@ -488,7 +487,7 @@ static void gap(struct nic *nic, struct nic_qp *qp)
 {
 	nic->counters.rx_out_of_sequence++;
 	if (!qp->nak_sent)
-		owe_nak(nic, qp, ROCE_NAK_PSN_SEQUENCE, qp->epsn);
+		nic_resp_owe_nak(nic, qp, ROCE_NAK_PSN_SEQUENCE, qp->epsn);
 }
 
 /* ---- a request ------------------------------------------------------------------------------- */
@@ -515,7 +514,7 @@ void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 			nic_qp_event(nic, qp, NIC_EVENT_QP_COMM_EST);
 	}
 	if (needs_receive(pkt) && !refresh_receives(nic, qp)) {
-		die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 		return;
 	}
 	switch (classify(nic, qp, pkt)) {
@@ -538,195 +537,17 @@ void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 		gap(nic, qp);
 		return;
 	case RESP_RNR:
-		owe_nak(nic, qp, (uint8_t)(ROCE_SYNDROME_RNR | qp->params.min_rnr_timer), qp->epsn);
+		nic_resp_owe_nak(nic, qp, (uint8_t)(ROCE_SYNDROME_RNR | qp->params.min_rnr_timer),
+				 qp->epsn);
 		return;
 	case RESP_INVALID:
-		die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
+		nic_resp_die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
 		return;
 	case RESP_NO_ACCESS:
-		die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
 		return;
 	case RESP_NEXT:
 		break;
 	}
 	UNREACHABLE();
-}
-
-/* ---- output ---------------------------------------------------------------------------------- */
-
-static void store_aeth(uint8_t *aeth, uint8_t syndrome, uint32_t msn)
-{
-	be32_store(aeth, (uint32_t)syndrome << 24 | msn);
-}
-
-static void count_answer(struct nic *nic, uint8_t syndrome)
-{
-	switch (syndrome) {
-	case ROCE_SYNDROME_ACK:
-		nic->counters.tx_ack++;
-		return;
-	case ROCE_NAK_PSN_SEQUENCE:
-		nic->counters.tx_nak_sequence++;
-		return;
-	case ROCE_NAK_INVALID_REQUEST:
-		nic->counters.tx_nak_invalid++;
-		return;
-	case ROCE_NAK_REMOTE_ACCESS:
-		nic->counters.tx_nak_access++;
-		return;
-	case ROCE_NAK_REMOTE_OPERATION:
-		nic->counters.tx_nak_operational++;
-		return;
-	}
-	nic->counters.tx_rnr++;
-}
-
-/* One ACK or NAK; false: no room. */
-static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
-{
-	uint8_t *bth = nic_tx_open(nic, qp, ROCE_OP_RC_ACK, 0, false, psn, 0);
-
-	if (!bth)
-		return false;
-	store_aeth(bth + ROCE_BTH_BYTES, syndrome, qp->msn);
-	nic_tx_close(nic, qp, bth, ROCE_OP_RC_ACK, 0);
-	count_answer(nic, syndrome);
-	return true;
-}
-
-static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp,
-				 const struct nic_res *res)
-{
-	uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK;
-	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, res->psn, 0);
-
-	if (!bth)
-		return false;
-	store_aeth(bth + ROCE_BTH_BYTES, ROCE_SYNDROME_ACK, res->msn);
-	be64_store(bth + roce_opcodes[opcode].atomic_ack_off, res->value);
-	nic_tx_close(nic, qp, bth, opcode, 0);
-	return true;
-}
-
-static uint8_t read_opcode(const struct nic_res *res)
-{
-	bool first = res->run_next == res->run_start;
-	bool last = res->run_next + 1 == res->run_end;
-
-	if (first)
-		return last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
-	return last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE;
-}
-
-/* Reads n bytes of the region into the packet; else *syndrome says why not. */
-static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res,
-			uint32_t off, uint8_t *dst, uint32_t n, enum roce_nak *syndrome)
-{
-	uint64_t host_va;
-
-	if (n == 0)
-		return true;
-	/* Again for each packet: the region may have gone meanwhile. */
-	*syndrome = ROCE_NAK_REMOTE_ACCESS;
-	if (nic_mem_check(nic, qp->pdn, res->rkey, res->va + off, n, NIC_ACCESS_REMOTE_READ_F,
-			  &host_va) != NIC_MEM_OK)
-		return false;
-	*syndrome = ROCE_NAK_REMOTE_OPERATION;
-	return nic_mem_read(nic, dst, host_va, n);
-}
-
-/* A READ that breaks half way: nothing after it is answered. */
-static void break_off(struct nic *nic, struct nic_qp *qp, const struct nic_res *res,
-		      enum roce_nak syndrome)
-{
-	uint32_t psn = psn_add(res->psn, (int32_t)res->run_next);
-
-	qp->res_due = 0;
-	if (qp->state == NIC_QP_ERR) {
-		/* It was dying of a later request; the earlier one's NAK is the one to send. */
-		owe_nak(nic, qp, (uint8_t)syndrome, psn);
-		return;
-	}
-	die(nic, qp, syndrome, psn);
-}
-
-static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_res *res)
-{
-	uint32_t off = res->run_next << qp->mtu_log2;
-	uint32_t left = res->run_len_bytes - off;
-	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
-	uint8_t opcode = read_opcode(res);
-	const struct roce_opcode_info *info = &roce_opcodes[opcode];
-	enum roce_nak syndrome;
-	uint8_t *bth;
-
-	bth = nic_tx_open(nic, qp, opcode, 0, false, psn_add(res->psn, (int32_t)res->run_next), n);
-	if (!bth)
-		return false;
-	if (info->aeth_off)
-		store_aeth(bth + info->aeth_off, ROCE_SYNDROME_ACK, res->msn);
-	if (!read_region(nic, qp, res, off, bth + info->header_bytes, n, &syndrome)) {
-		nic_tx_drop(nic);
-		break_off(nic, qp, res, syndrome);
-		return true;
-	}
-	nic_tx_close(nic, qp, bth, opcode, n);
-	return true;
-}
-
-/* The oldest slot with something due. */
-static uint32_t oldest_due(const struct nic_qp *qp)
-{
-	uint32_t head = qp->res_head & (NIC_RES - 1);
-	uint32_t twice = (uint32_t)qp->res_due << NIC_RES | qp->res_due;
-
-	ASSERT(qp->res_due != 0);
-	/* Slot head is the oldest of all: look from there upwards, around the ring. */
-	return (head + (uint32_t)__builtin_ctz(twice >> head)) & (NIC_RES - 1);
-}
-
-/* One packet of the oldest due response; false: no room. */
-static bool send_response(struct nic *nic, struct nic_qp *qp)
-{
-	uint32_t slot = oldest_due(qp);
-	struct nic_res *res = &qp->res[slot];
-	bool room =
-	    res->is_atomic ? send_atomic_response(nic, qp, res) : send_read_response(nic, qp, res);
-
-	if (!room)
-		return false;
-	if (++res->run_next >= res->run_end)
-		qp->res_due &= (uint16_t) ~(1u << slot);
-	return true;
-}
-
-/* The ACK or NAK that stands after all responses; false: no room. */
-static bool send_last(struct nic *nic, struct nic_qp *qp)
-{
-	if (qp->nak_due) {
-		if (!send_answer(nic, qp, qp->nak_due, qp->nak_psn))
-			return false;
-	} else if (qp->ack_due) {
-		if (!send_answer(nic, qp, ROCE_SYNDROME_ACK, psn_add(qp->epsn, -1)))
-			return false;
-	}
-	qp->nak_due = 0;
-	qp->ack_due = false;
-	qp->last_words = false;
-	return true;
-}
-
-enum nic_turn nic_resp_run(struct nic *nic, struct nic_qp *qp)
-{
-	if (qp->state == NIC_QP_ERR && !qp->last_words)
-		return NIC_TURN_DONE;
-	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {
-		if (qp->res_due == 0 && qp->nak_due == 0 && !qp->ack_due)
-			return NIC_TURN_DONE;
-		if (nic->left_packets == 0 || nic->left_bytes <= 0)
-			return NIC_TURN_AGAIN;
-		if (!(qp->res_due ? send_response(nic, qp) : send_last(nic, qp)))
-			return NIC_TURN_BLOCKED;
-	}
-	return qp->res_due || qp->nak_due || qp->ack_due ? NIC_TURN_AGAIN : NIC_TURN_DONE;
 }

@@ -103,7 +103,7 @@ static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 	/* The list is not told of a destroy. */
 	if (!qp->live)
 		return NIC_TURN_DONE;
-	as_responder = nic_resp_run(nic, qp);
+	as_responder = nic_answer_run(nic, qp);
 	if (qp->state == NIC_QP_ERR)
 		as_requester = nic_qp_flush(nic, qp);
 	else if (as_responder == NIC_TURN_BLOCKED)

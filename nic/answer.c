@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * answer.c - the responder's output, in the order of the requests: the responses that are due,
+ * oldest first, and when there is none left, one NAK or ACK.
+ *
+ * An acknowledgement covers everything before it, so it may not overtake a response
+ * [IBTA1 9.7.5.1].
+ */
+#include "nic/nic_priv.h"
+
+static void store_aeth(uint8_t *aeth, uint8_t syndrome, uint32_t msn)
+{
+	be32_store(aeth, (uint32_t)syndrome << 24 | msn);
+}
+
+static void count_answer(struct nic *nic, uint8_t syndrome)
+{
+	switch (syndrome) {
+	case ROCE_SYNDROME_ACK:
+		nic->counters.tx_ack++;
+		return;
+	case ROCE_NAK_PSN_SEQUENCE:
+		nic->counters.tx_nak_sequence++;
+		return;
+	case ROCE_NAK_INVALID_REQUEST:
+		nic->counters.tx_nak_invalid++;
+		return;
+	case ROCE_NAK_REMOTE_ACCESS:
+		nic->counters.tx_nak_access++;
+		return;
+	case ROCE_NAK_REMOTE_OPERATION:
+		nic->counters.tx_nak_operational++;
+		return;
+	}
+	nic->counters.tx_rnr++;
+}
+
+/* One ACK or NAK; false: no room. */
+static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	uint8_t *bth = nic_tx_open(nic, qp, ROCE_OP_RC_ACK, 0, false, psn, 0);
+
+	if (!bth)
+		return false;
+	store_aeth(bth + ROCE_BTH_BYTES, syndrome, qp->msn);
+	nic_tx_close(nic, qp, bth, ROCE_OP_RC_ACK, 0);
+	count_answer(nic, syndrome);
+	return true;
+}
+
+static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp,
+				 const struct nic_res *res)
+{
+	uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK;
+	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, res->psn, 0);
+
+	if (!bth)
+		return false;
+	store_aeth(bth + ROCE_BTH_BYTES, ROCE_SYNDROME_ACK, res->msn);
+	be64_store(bth + roce_opcodes[opcode].atomic_ack_off, res->value);
+	nic_tx_close(nic, qp, bth, opcode, 0);
+	return true;
+}
+
+static uint8_t read_opcode(const struct nic_res *res)
+{
+	bool first = res->run_next == res->run_start;
+	bool last = res->run_next + 1 == res->run_end;
+
+	if (first)
+		return last ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
+	return last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE;
+}
+
+/* Reads n bytes of the region into the packet; else *syndrome says why not. */
+static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res,
+			uint32_t off, uint8_t *dst, uint32_t n, enum roce_nak *syndrome)
+{
+	uint64_t host_va;
+
+	if (n == 0)
+		return true;
+	/* Again for each packet: the region may have gone meanwhile. */
+	*syndrome = ROCE_NAK_REMOTE_ACCESS;
+	if (nic_mem_check(nic, qp->pdn, res->rkey, res->va + off, n, NIC_ACCESS_REMOTE_READ_F,
+			  &host_va) != NIC_MEM_OK)
+		return false;
+	*syndrome = ROCE_NAK_REMOTE_OPERATION;
+	return nic_mem_read(nic, dst, host_va, n);
+}
+
+/* A READ that breaks half way: nothing after it is answered. */
+static void break_off(struct nic *nic, struct nic_qp *qp, const struct nic_res *res,
+		      enum roce_nak syndrome)
+{
+	uint32_t psn = psn_add(res->psn, (int32_t)res->run_next);
+
+	qp->res_due = 0;
+	if (qp->state == NIC_QP_ERR) {
+		/* It was dying of a later request; the earlier one's NAK is the one to send. */
+		nic_resp_owe_nak(nic, qp, (uint8_t)syndrome, psn);
+		return;
+	}
+	nic_resp_die(nic, qp, syndrome, psn);
+}
+
+static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_res *res)
+{
+	uint32_t off = res->run_next << qp->mtu_log2;
+	uint32_t left = res->run_len_bytes - off;
+	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
+	uint8_t opcode = read_opcode(res);
+	const struct roce_opcode_info *info = &roce_opcodes[opcode];
+	enum roce_nak syndrome;
+	uint8_t *bth;
+
+	bth = nic_tx_open(nic, qp, opcode, 0, false, psn_add(res->psn, (int32_t)res->run_next), n);
+	if (!bth)
+		return false;
+	if (info->aeth_off)
+		store_aeth(bth + info->aeth_off, ROCE_SYNDROME_ACK, res->msn);
+	if (!read_region(nic, qp, res, off, bth + info->header_bytes, n, &syndrome)) {
+		nic_tx_drop(nic);
+		break_off(nic, qp, res, syndrome);
+		return true;
+	}
+	nic_tx_close(nic, qp, bth, opcode, n);
+	return true;
+}
+
+/* The oldest slot with something due. */
+static uint32_t oldest_due(const struct nic_qp *qp)
+{
+	uint32_t head = qp->res_head & (NIC_RES - 1);
+	uint32_t twice = (uint32_t)qp->res_due << NIC_RES | qp->res_due;
+
+	ASSERT(qp->res_due != 0);
+	/* Slot head is the oldest of all: look from there upwards, around the ring. */
+	return (head + (uint32_t)__builtin_ctz(twice >> head)) & (NIC_RES - 1);
+}
+
+/* One packet of the oldest due response; false: no room. */
+static bool send_response(struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t slot = oldest_due(qp);
+	struct nic_res *res = &qp->res[slot];
+	bool room =
+	    res->is_atomic ? send_atomic_response(nic, qp, res) : send_read_response(nic, qp, res);
+
+	if (!room)
+		return false;
+	if (++res->run_next >= res->run_end)
+		qp->res_due &= (uint16_t) ~(1u << slot);
+	return true;
+}
+
+/* The ACK or NAK that stands after all responses; false: no room. */
+static bool send_last(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->nak_due) {
+		if (!send_answer(nic, qp, qp->nak_due, qp->nak_psn))
+			return false;
+	} else if (qp->ack_due) {
+		if (!send_answer(nic, qp, ROCE_SYNDROME_ACK, psn_add(qp->epsn, -1)))
+			return false;
+	}
+	qp->nak_due = 0;
+	qp->ack_due = false;
+	qp->last_words = false;
+	return true;
+}
+
+enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->state == NIC_QP_ERR && !qp->last_words)
+		return NIC_TURN_DONE;
+	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {
+		if (qp->res_due == 0 && qp->nak_due == 0 && !qp->ack_due)
+			return NIC_TURN_DONE;
+		if (nic->left_packets == 0 || nic->left_bytes <= 0)
+			return NIC_TURN_AGAIN;
+		if (!(qp->res_due ? send_response(nic, qp) : send_last(nic, qp)))
+			return NIC_TURN_BLOCKED;
+	}
+	return qp->res_due || qp->nak_due || qp->ack_due ? NIC_TURN_AGAIN : NIC_TURN_DONE;
+}

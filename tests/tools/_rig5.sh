@@ -34,6 +34,7 @@ start_receiver() {
 	shift
 	port=
 	mkdir -p "$dir"
+	: >"$work/recv.err" # what an earlier receiver said is not what this one says
 	"$rig5" recv --nic soft0 --listen 127.0.0.1:0 "$@" "$dir" >"$work/recv.out" \
 		2>"$work/recv.err" &
 	receiver=$!

@@ -134,6 +134,20 @@ static enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt
 	return need & ~qp->params.access ? RESP_INVALID : RESP_NEXT;
 }
 
+/* Aligned for the peer, and also where the region puts it in our memory [IBTA1 9.7.4.1.4]. */
+static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *qp,
+				   const struct nic_pkt *pkt)
+{
+	uint64_t host_va;
+
+	if (atomic_va(pkt) % sizeof(uint64_t) != 0)
+		return RESP_INVALID;
+	if (nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt), sizeof(uint64_t),
+			  NIC_ACCESS_REMOTE_ATOMIC_F, &host_va) != NIC_MEM_OK)
+		return RESP_NO_ACCESS;
+	return host_va % sizeof(uint64_t) == 0 ? RESP_NEXT : RESP_INVALID;
+}
+
 /* What the region lets anyone do; nothing is asked for a message without bytes [IBTA1 C9-88]. */
 static enum resp_step check_region(const struct nic *nic, const struct nic_qp *qp,
 				   const struct nic_pkt *pkt)
@@ -141,15 +155,8 @@ static enum resp_step check_region(const struct nic *nic, const struct nic_qp *q
 	bool reads = pkt->info->kind == ROCE_KIND_READ_REQ;
 	uint64_t host_va;
 
-	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ) {
-		if (atomic_va(pkt) % sizeof(uint64_t) != 0)
-			return RESP_INVALID;
-		return nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt),
-				     sizeof(uint64_t), NIC_ACCESS_REMOTE_ATOMIC_F,
-				     &host_va) == NIC_MEM_OK
-			   ? RESP_NEXT
-			   : RESP_NO_ACCESS;
-	}
+	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
+		return check_atomic(nic, qp, pkt);
 	if (!pkt->info->reth_off || reth_len(pkt) == 0)
 		return RESP_NEXT;
 	return nic_mem_check(nic, qp->pdn, reth_rkey(pkt), reth_va(pkt), reth_len(pkt),

@@ -63,6 +63,17 @@ static size_t readable(const struct sim_memory *memory, uint64_t va, size_t len_
 
 uint8_t *sim_memory_at(struct sim_memory *memory, uint64_t va, size_t len_bytes)
 {
+	uint64_t offset = va - memory->base_va;
+
+	if (va < memory->base_va || offset > memory->size_bytes ||
+	    len_bytes > memory->size_bytes - offset)
+		return NULL;
+	return memory->bytes + offset;
+}
+
+/* The same for the NIC: NULL, and counted, if any of it faults. */
+static uint8_t *touch(struct sim_memory *memory, uint64_t va, size_t len_bytes)
+{
 	if (readable(memory, va, len_bytes) < len_bytes) {
 		memory->fault_count++;
 		return NULL;
@@ -92,7 +103,7 @@ bool sim_memory_write(struct sim_memory *memory, uint64_t va, const void *src, s
 
 bool sim_memory_load32(struct sim_memory *memory, uint64_t va, uint32_t *value)
 {
-	const uint8_t *at = sim_memory_at(memory, va, sizeof(*value));
+	const uint8_t *at = touch(memory, va, sizeof(*value));
 
 	ASSERT(va % sizeof(*value) == 0);
 	if (at)
@@ -102,7 +113,7 @@ bool sim_memory_load32(struct sim_memory *memory, uint64_t va, uint32_t *value)
 
 bool sim_memory_store32(struct sim_memory *memory, uint64_t va, uint32_t value)
 {
-	uint8_t *at = sim_memory_at(memory, va, sizeof(value));
+	uint8_t *at = touch(memory, va, sizeof(value));
 
 	ASSERT(va % sizeof(value) == 0);
 	if (at)
@@ -113,7 +124,7 @@ bool sim_memory_store32(struct sim_memory *memory, uint64_t va, uint32_t value)
 bool sim_memory_cas64(struct sim_memory *memory, uint64_t va, uint64_t compare, uint64_t swap,
 		      uint64_t *old)
 {
-	uint8_t *at = sim_memory_at(memory, va, sizeof(*old));
+	uint8_t *at = touch(memory, va, sizeof(*old));
 
 	ASSERT(va % sizeof(*old) == 0);
 	if (!at)

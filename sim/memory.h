@@ -31,7 +31,8 @@ void sim_memory_close(struct sim_memory *memory);
 /* sim_memory_take - the address of len_bytes fresh bytes, aligned to align (a power of two). */
 uint64_t sim_memory_take(struct sim_memory *memory, size_t len_bytes, size_t align);
 
-/* sim_memory_at - where [va, va + len_bytes) really is, or NULL if any of it faults. */
+/* sim_memory_at - where [va, va + len_bytes) really is, for the program and its test, which know of
+ * no hole; NULL if it is not inside. */
 uint8_t *sim_memory_at(struct sim_memory *memory, uint64_t va, size_t len_bytes);
 
 /* The accesses of nic_env; false: it faulted, and the part before the fault was done. */

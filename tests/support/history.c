@@ -531,11 +531,17 @@ void history_close(struct history *h)
 	play_line(h, "tx none");
 	play_line(h, "cqe none");
 	check_untouched(h);
+	history_drop(h);
+}
+
+void history_drop(struct history *h)
+{
 	for (uint32_t i = 0; i < h->sent_count; i++)
 		free(h->sent[i].bth);
+	free(h->room);
 	sim_memory_close(&h->memory);
 	free(h->shadow);
-	free(h->arena);
+	sim_arena_close(h->arena, h->arena_bytes);
 	free(h);
 }
 

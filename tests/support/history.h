@@ -63,5 +63,7 @@ void history_play(const char *const *lines);
 struct history *history_open(const char *setup);
 void history_step(struct history *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void history_close(struct history *h);
+/* history_drop - the end without its checks. */
+void history_drop(struct history *h);
 
 #endif

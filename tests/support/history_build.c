@@ -305,9 +305,8 @@ void history_build(struct history *h)
 	sim_memory_open(&h->memory, 0x7f5500000000, HISTORY_MEMORY_BYTES);
 	h->data_va = sim_memory_take(&h->memory, HISTORY_DATA_BYTES, 4096);
 	h->shadow = (uint8_t *)calloc(1, HISTORY_DATA_BYTES);
-	h->arena = aligned_alloc(4096, nic_arena_bytes(&config));
-	assert_non_null(h->arena);
-	memset(h->arena, 0, nic_arena_bytes(&config));
+	h->arena_bytes = nic_arena_bytes(&config);
+	h->arena = sim_arena_open(h->arena_bytes);
 	h->nic = nic_init(h->arena, &config, &h->env, args_number(args, "seed", 1));
 	h->now_ns = 1000000;
 	h->wire_room = UINT64_MAX;

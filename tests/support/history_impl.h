@@ -37,6 +37,7 @@ struct history_key {
 struct history {
 	struct nic *nic;
 	void *arena;
+	size_t arena_bytes;
 	struct nic_env env;
 	struct sim_memory memory;
 	uint64_t data_va;

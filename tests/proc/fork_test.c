@@ -128,7 +128,7 @@ static void open_own(void)
 	struct rig_qp *qp;
 	struct rig_wc wc;
 
-	if (rig_open("soft0", &nic) < 0) {
+	if (rig_open(proc_nic(), &nic) < 0) {
 		fprintf(stderr, "rig_open in a child: %s\n", rig_error());
 		_exit(1);
 	}

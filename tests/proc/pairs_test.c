@@ -145,6 +145,8 @@ static void test_a_reused_number_has_a_fresh_psn(void **state)
 static void test_numbers_over_65535(void **state)
 {
 	(void)state;
+	if (strcmp(proc_nic(), "soft0") != 0)
+		skip(); /* a card's numbers are its own */
 	for (int tries = 0; tries < 8; tries++) {
 		struct proc *a = peer_start(12);
 		struct proc *b = peer_start(13);

@@ -343,7 +343,7 @@ int peer_next(struct rig_cq *cq, struct rig_wc *wc, unsigned int timeout_ms)
 int peer_open(struct proc_msg *msg)
 {
 	base_prng_seed(&peer.prng, msg->v[0]);
-	PEER_TRY(rig_open("soft0", &peer.nic));
+	PEER_TRY(rig_open(proc_nic(), &peer.nic));
 	PEER_TRY(rig_cq_create(peer.nic, PEER_CQE, &peer.cq));
 	return 0;
 }

@@ -55,6 +55,13 @@ void proc_sleep_ms(unsigned int ms)
 		;
 }
 
+const char *proc_nic(void)
+{
+	const char *name = getenv("RIG5_TEST_NIC");
+
+	return name && *name ? name : "soft0";
+}
+
 unsigned int proc_scale(void)
 {
 	const char *sanitize = getenv("RIG5_SANITIZE");

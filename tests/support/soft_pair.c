@@ -22,7 +22,7 @@ int soft_setup(void **state)
 	(void)state;
 	proc_new_port();
 	soft = (struct soft_bed){0};
-	MUST(rig_open("soft0", &soft.nic));
+	MUST(rig_open(proc_nic(), &soft.nic));
 	MUST(rig_nic_info(soft.nic, &soft.info));
 	return 0;
 }

@@ -193,6 +193,8 @@ static uint64_t packets_of_write(uint32_t mtu_a, uint32_t mtu_b)
 static void test_connect_takes_the_smaller_mtu(void **state)
 {
 	(void)state;
+	if (!soft.info.software)
+		skip(); /* its packets cannot be counted */
 	assert_int_equal(soft.info.mtu_bytes, 4096);
 	assert_int_equal(packets_of_write(4096, 4096), 1);
 	assert_int_equal(packets_of_write(1024, 1024), 4);
@@ -426,7 +428,7 @@ static void test_post_refusals(void **state)
 	good = soft_entry(&soft.a, RIG_WRITE, 0, 8, 0);
 	for (int i = 0; i < 3; i++)
 		pieces[i] = (struct rig_local){soft.a.remote.addr, 0x2aaaaaab, good.pieces[0].key};
-	assert_int_equal(soft.info.message_max_bytes, 1 << 30);
+	assert_true(soft.info.message_max_bytes <= 1u << 31);
 	for (int row = 0; row < 9; row++) {
 		entry = good;
 		entry.pieces = pieces;
@@ -434,7 +436,7 @@ static void test_post_refusals(void **state)
 		pieces[0].len_bytes = 8;
 		switch (row) {
 		case 0:
-			pieces[0].len_bytes = (1u << 30) + 1;
+			pieces[0].len_bytes = (uint32_t)soft.info.message_max_bytes + 1;
 			break;
 		case 1:
 			pieces[0].len_bytes = 1u << 31;
@@ -536,7 +538,8 @@ static void test_a_send_waits_for_a_receive(void **state)
 	entry = soft_entry(&soft.a, RIG_SEND, 0, 4, 0);
 	soft_post(&soft.a, &entry);
 	soft_none(&soft.a, 700);
-	assert_true(loop_counters(soft.nic)->tx_rnr > 100);
+	if (soft.info.software)
+		assert_true(loop_counters(soft.nic)->tx_rnr > 100);
 	soft_receive(&soft.b, 0, 64);
 	soft_done(&soft.a);
 	assert_int_equal(soft_done(&soft.b).len_bytes, 4);
@@ -591,7 +594,8 @@ static void test_no_receive_ring(void **state)
 	soft_post(&soft.a, &entry);
 	soft_none(&soft.a, 50);
 	soft_none(&soft.b, 5);
-	assert_true(loop_counters(soft.nic)->tx_rnr > 5);
+	if (soft.info.software)
+		assert_true(loop_counters(soft.nic)->tx_rnr > 5);
 }
 
 /*

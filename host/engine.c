@@ -121,8 +121,8 @@ void host_port_progress(struct host_port *port)
 {
 	bool worked;
 
-	if (host_port_forked(port))
-		return;
+	if (*(volatile uint32_t *)port->alive == 0)
+		return; /* a child of fork */
 	if (__builtin_expect(!host_guard_thread_ready(), 0)) {
 		/* A guarded fault would end the process here: leave it to the engine. */
 		host_engine_kick(port);

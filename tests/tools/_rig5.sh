@@ -34,12 +34,14 @@ start_receiver() {
 	shift
 	port=
 	mkdir -p "$dir"
+	rm -f "$work/recv.err" # the last one's port
 	: >"$work/recv.err" # what an earlier receiver said is not what this one says
 	"$rig5" recv --nic soft0 --listen 127.0.0.1:0 "$@" "$dir" >"$work/recv.out" \
 		2>"$work/recv.err" &
 	receiver=$!
 	for ((i = 0; i < 500; i++)); do
-		port=$(sed -n 's/^Listening on .* port \([0-9]*\),.*/\1/p' "$work/recv.err")
+		port=$(sed -n 's/^Listening on .* port \([0-9]*\),.*/\1/p' "$work/recv.err" \
+			2>/dev/null)
 		[[ -n $port ]] && return
 		kill -0 "$receiver" 2>/dev/null || break
 		sleep 0.01
@@ -49,9 +51,29 @@ start_receiver() {
 	exit 1
 }
 
+# ended <pid> - true once it is a zombie, or gone.
+ended() {
+	local stat
+	read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
+	[[ ${stat##*) } == Z* ]]
+}
+
+# await <pid> - its exit status; if it does not end in 40 s, it is ended.
+await() {
+	for ((i = 0; i < 2000; i++)); do
+		ended "$1" && break
+		sleep 0.02
+	done
+	if ((i == 2000)); then
+		fail "process $1 hung"
+		kill -KILL "$1"
+	fi
+	wait "$1" 2>/dev/null
+}
+
 # end_receiver <status> - waits for it, and holds it to that exit status.
 end_receiver() {
-	wait "$receiver" 2>/dev/null
+	await "$receiver"
 	local status=$?
 	receiver=
 	((status == $1)) && return

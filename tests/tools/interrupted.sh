@@ -25,7 +25,7 @@ start_sender() {
 }
 
 end_sender() {
-	wait "$sender" 2>/dev/null
+	await "$sender"
 	local status=$?
 	((status == $1)) || {
 		cat "$work/send.err"

@@ -26,6 +26,9 @@ union control {
 	char buf[CMSG_SPACE(sizeof(int) * FD_MAX)];
 };
 
+/* As many as such a buffer takes: its size is rounded up, so one more than were asked for may come. */
+enum { FD_ROOM = (CMSG_SPACE(sizeof(int) * FD_MAX) - CMSG_LEN(0)) / sizeof(int) };
+
 static socklen_t door_name(struct sockaddr_un *addr, const char *name)
 {
 	memset(addr, 0, sizeof(*addr));
@@ -48,8 +51,8 @@ static void close_all(const int *fds, int count)
 		close(fds[i]);
 }
 
-/* The descriptors of a message, at most FD_MAX; how many. */
-static int take_fds(struct msghdr *msg, int fds[static FD_MAX])
+/* The descriptors of a message; how many. */
+static int take_fds(struct msghdr *msg, int fds[static FD_ROOM])
 {
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg);
 	int count;
@@ -92,7 +95,7 @@ static int receive_gift(int fd, struct host_door *door)
 			     .msg_iovlen = 1,
 			     .msg_control = control.buf,
 			     .msg_controllen = sizeof(control.buf)};
-	int fds[FD_MAX];
+	int fds[FD_ROOM];
 	ssize_t got;
 
 	do {

@@ -22,6 +22,7 @@
 enum {
 	WIRE_SLOTS = 256,
 	SLOT_BYTES = 4352,
+	PAYLOAD_ALIGN = 52, /* see nic_env.tx_reserve */
 	SQ_COUNT = 64,
 	RQ_COUNT = 64,
 	CQ_LOG2 = 7,
@@ -115,7 +116,7 @@ static uint8_t *tx_reserve(void *ctx, const struct nic_path *path, uint32_t dqpn
 	if (s->sent - s->taken == WIRE_SLOTS)
 		return NULL;
 	slot->len = (uint32_t)len;
-	return slot->bytes;
+	return slot->bytes + PAYLOAD_ALIGN;
 }
 
 static void tx_commit(void *ctx)
@@ -321,7 +322,7 @@ __attribute__((noinline)) static void phase_doorbell_to_packet(struct side *s, u
 __attribute__((noinline)) static void phase_packet_to_cqe(struct side *s, struct side *from)
 {
 	const struct slot *slot = &from->wire[from->taken++ % WIRE_SLOTS];
-	struct nic_rx rx = {.bth = slot->bytes, .len_bytes = slot->len};
+	struct nic_rx rx = {.bth = slot->bytes + PAYLOAD_ALIGN, .len_bytes = slot->len};
 
 	nic_rx(s->nic, &rx, now_ns);
 }

@@ -4,7 +4,7 @@
  * oldest first, and when there is none left, one NAK or ACK.
  *
  * An acknowledgement covers everything before it, so it may not overtake a response
- * [IBTA1 9.7.5.1].
+ * [IBTA1 9.7.5].
  */
 #include "nic/nic_priv.h"
 

@@ -31,7 +31,7 @@ static void complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op
 	nic_cq_done(nic, qp, qp->cqn_send, &done);
 }
 
-/* The oldest operation fails, and the queue pair with it [IBTA1 10.10.2.3]. */
+/* The oldest operation fails, and the queue pair with it [IBTA1 9.9]. */
 static void fail(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
 {
 	const struct nic_op *op = nic_op_at(nic, qp, qp->op_tail);
@@ -315,7 +315,7 @@ static void rx_read_response(struct nic *nic, struct nic_qp *qp, const struct ni
 		response_taken(nic, qp, op);
 }
 
-/* The value arrives as an integer and is stored as the host's [dc-devx 1.1]. */
+/* The value arrives as an integer and is stored as the host's [ucx-mlx5]. */
 static void rx_atomic_response(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	const struct nic_op *op = answered(nic, qp, pkt);

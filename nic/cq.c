@@ -131,7 +131,7 @@ void nic_cq_arm(struct nic *nic, uint32_t cqn, uint64_t now_ns)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* The queue is of no use any more, and so are the queue pairs that complete to it [IBTA1 11.6.3.2].
+/* The queue is of no use any more, and so are the queue pairs that complete to it [IBTA1 11.6.3].
  */
 static void fail(struct nic *nic, uint32_t cqn)
 {

@@ -69,7 +69,7 @@ static enum resp_step check_psn(const struct nic_qp *qp, const struct nic_pkt *p
 	return ahead > 0 ? RESP_GAP : RESP_NEXT;
 }
 
-/* A message is not interrupted, and does not start in the middle [IBTA1 9.7.4.1.2]. */
+/* A message is not interrupted, and does not start in the middle [IBTA1 9.7.4]. */
 static enum resp_step check_place(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	if (pkt->info->headers & ROCE_H_IETH)
@@ -120,7 +120,7 @@ static enum resp_step check_announced(const struct nic *nic, const struct nic_qp
 	return pkt->payload_bytes < len_bytes ? RESP_NEXT : RESP_INVALID;
 }
 
-/* What the queue pair lets its peer do [IBTA1 table 57: else NAK invalid request]. */
+/* What the queue pair lets its peer do [IBTA1 9.7.4]: else NAK invalid request. */
 static enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	uint32_t need = 0;
@@ -134,7 +134,7 @@ static enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt
 	return need & ~qp->params.access ? RESP_INVALID : RESP_NEXT;
 }
 
-/* Aligned for the peer, and also where the region puts it in our memory [IBTA1 9.7.4.1.4]. */
+/* Aligned for the peer, and also where the region puts it in our memory [IBTA1 9.7.4]. */
 static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *qp,
 				   const struct nic_pkt *pkt)
 {
@@ -444,7 +444,7 @@ static void make_due_again(struct nic *nic, struct nic_qp *qp, uint32_t slot)
 	make_due(nic, qp, slot);
 }
 
-/* A READ asked for again, whole or from the middle: the same bytes [IBTA1 C9-103 ff.]. */
+/* A READ asked for again, whole or from the middle: the same bytes [IBTA1 9.7.5]. */
 static void repeat_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	uint32_t slot;

@@ -17,7 +17,7 @@ static void copy_header(struct nic_pkt *pkt, const uint8_t *bth, size_t len_byte
 	__asm__ volatile("" : : "r"(pkt->header) : "memory");
 }
 
-/* false: malformed [IBTA1 9.6.1]. Lengths that depend on the path MTU are left to the queue pair.
+/* false: malformed [IBTA1 9.6]. Lengths that depend on the path MTU are left to the queue pair.
  */
 static bool decode(struct nic_pkt *pkt, const struct nic_rx *rx)
 {

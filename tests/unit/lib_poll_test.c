@@ -468,7 +468,9 @@ static void *guarded_poll(void *arg)
 	return (void *)(intptr_t)rig_cq_poll(arg, guarded, 4);
 }
 
-/* A poll is stopped in its middle, at its store of a completion: a destroy waits until it has left. */
+/*
+ * A poll is stopped in its middle, at its store of a completion: a destroy waits until it has left.
+ */
 static void destroy_waits_for_a_poll_that_is_inside(void **state)
 {
 	struct sigaction fault = {.sa_handler = on_fault}, old;

@@ -306,7 +306,7 @@ static void target_faults(void **state)
 	}
 }
 
-/* A message longer than its receive fails all three [facts: cases]. */
+/* A message longer than its receive fails all three. */
 static void longer_than_its_receive(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});

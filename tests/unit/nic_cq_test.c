@@ -197,7 +197,7 @@ static void consumer_index_makes_room(void **state)
 	bed_close(&b);
 }
 
-/* A queue that ignores overrun never looks at the consumer index [dc-devx 1.3]. */
+/* A queue that ignores overrun never looks at the consumer index [ucx-mlx5]. */
 static void overrun_ignored(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.cq_count_log2 = 2});

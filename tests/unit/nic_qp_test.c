@@ -305,7 +305,7 @@ static void flush_in_order(void **state)
 	bed_close(&b);
 }
 
-/* [facts: cases] Flush completions stop at the doorbell record's value, whatever is in the ring. */
+/* Flush completions stop at the doorbell record's value, whatever is in the ring. */
 static void flush_stops_at_the_record(void **state)
 {
 	struct bed b = bed_open(NULL);
@@ -327,10 +327,10 @@ static void flush_stops_at_the_record(void **state)
 static void flush_of_nonsense(void **state)
 {
 	static const char *const rows[] = {"lengths of zero", "ring is gone", "records are gone",
-					   "records of nonsense"};
+					   "records of nonsense", "lengths over what is posted"};
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		struct bed b = bed_open(NULL);
 		struct fake_cqe cqe;
 		int count = 0;
@@ -344,13 +344,15 @@ static void flush_of_nonsense(void **state)
 			fake_fault(b.w, b.pair.a.rq_va, 16 * 64 + 64 * 64);
 		else if (i == 2)
 			fake_fault(b.w, b.pair.a.db_va, 8);
+		else if (i == 4)
+			((uint8_t *)fake_mem(b.w, b.pair.a.sq_va))[7] = 63;
 		assert_int_equal(fake_qp_set_state(&b.pair.a, NIC_QP_ERR), 0);
 		fake_run(b.w, 0);
 		nic_scan(b.w->nics[0], b.w->now_ns);
 		fake_run(b.w, 0);
 		while (fake_poll(&b.pair.a.send_cq, &cqe))
 			count++;
-		assert_int_equal(count, i < 2 ? 1 : 0);
+		assert_int_equal(count, i == 2 || i == 3 ? 0 : 1);
 		bed_close(&b);
 	}
 }

@@ -499,7 +499,7 @@ static void largest_message_fills_the_window(void **state)
 	bed_close(&b);
 }
 
-/* [DESIGN] A queue pair in error is silent; so is one that is in reset or not there. */
+/* A queue pair in error is silent; so is one that is in reset or not there. */
 static void dead_queue_pairs_are_silent(void **state)
 {
 	(void)state;

@@ -428,6 +428,39 @@ static void reset_and_again(void **state)
 	bed_close(&b);
 }
 
+/* A copy of an entry that was made before a reset is not used for the one that comes after it. */
+static void reset_forgets_copies(void **state)
+{
+	struct fake_opts again = {.mtu_bytes = 256, .psn_a = 0x800000, .psn_b = 0x900000};
+	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
+	struct fake_wr wr = bed_wr(&b, WQE_OP_READ, 600);
+
+	(void)state;
+	memset(bed_src(&b), 1, 4096);
+	bed_post(&b, WQE_OP_READ, 600);
+	fake_deliver(b.w, 0);
+	fake_deliver(b.w, 0);
+	while (b.w->queue_count)
+		fake_drop(b.w, 0);
+	assert_int_equal(fake_qp_set_state(&b.pair.a, NIC_QP_RESET), 0);
+	assert_int_equal(fake_qp_set_state(&b.pair.b, NIC_QP_RESET), 0);
+	memset(fake_mem(b.w, b.pair.a.db_va), 0, 8);
+	b.pair.a.sq_pi = 0;
+	fake_qp_ready(&b.pair.a, b.pair.b.qpn, false, &again);
+	fake_qp_ready(&b.pair.b, b.pair.a.qpn, true, &again);
+	wr.pieces[0].va += 2000;
+	fake_post(&b.pair.a, &wr);
+	fake_ring(&b.pair.a);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, 0, 600);
+	assert_int_equal(bed_src(&b)[0], 0);
+	assert_int_equal(bed_src(&b)[256], 1);
+	assert_int_equal(bed_src(&b)[2000], 0);
+	assert_int_equal(bed_src(&b)[2599], 0);
+	assert_int_equal(bed_src(&b)[2600], 1);
+	bed_close(&b);
+}
+
 /* From reset to error nothing is flushed: the records are what the last use left. */
 static void reset_to_error_flushes_nothing(void **state)
 {
@@ -473,6 +506,33 @@ static void destroy_in_the_middle(void **state)
 	bed_close(&b);
 }
 
+/* Those that are left are still watched, whichever goes first. */
+static void destroy_in_any_order(void **state)
+{
+	(void)state;
+	for (uint32_t gone = 0; gone < 3; gone++) {
+		struct fake_world *w = fake_world_new(NULL);
+		struct fake_pair pairs[3];
+		struct fake_cqe cqe;
+
+		for (int i = 0; i < 3; i++)
+			fake_pair_connect(w, &pairs[i], NULL);
+		assert_int_equal(nic_qp_destroy(w->nics[0], pairs[gone].a.qpn), 0);
+		nic_check(w->nics[0]);
+		for (uint32_t i = 0; i < 3; i++) {
+			struct fake_wr wr = {.opcode = WQE_OP_NOP, .signal = true};
+
+			fake_post(&pairs[i].a, &wr);
+			be32_store((uint8_t *)fake_mem(w, pairs[i].a.db_va) + 4 * DB_SEND, 1);
+		}
+		nic_scan(w->nics[0], w->now_ns);
+		fake_run(w, 0);
+		for (uint32_t i = 0; i < 3; i++)
+			assert_int_equal(fake_poll(&pairs[i].a.send_cq, &cqe), i != gone);
+		fake_world_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,8 +547,10 @@ int main(void)
 	    cmocka_unit_test(flush_of_nonsense),
 	    cmocka_unit_test(drain),
 	    cmocka_unit_test(reset_and_again),
+	    cmocka_unit_test(reset_forgets_copies),
 	    cmocka_unit_test(reset_to_error_flushes_nothing),
 	    cmocka_unit_test(destroy_in_the_middle),
+	    cmocka_unit_test(destroy_in_any_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,48 @@ static void segmentation(void **state)
 	bed_close(&b);
 }
 
+/* A long message asks for an acknowledgement now and then, so that less is repeated after a loss.
+ */
+static void long_messages_ask_for_acknowledgements(void **state)
+{
+	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
+
+	(void)state;
+	bed_post(&b, WQE_OP_WRITE, 40 * 256);
+	assert_int_equal(b.w->queue_count, 40);
+	for (uint32_t i = 0; i < 40; i++)
+		assert_int_equal(fake_pkt(b.w, i).ack_req, i == 15 || i == 31 || i == 39);
+	bed_close(&b);
+}
+
+/* Fields of the atomics on the wire: an add has nothing to compare. */
+static void atomic_requests(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct fake_wr wr = bed_wr(&b, WQE_OP_ATOMIC_FA, 8);
+	struct roce_pkt pkt;
+
+	(void)state;
+	wr.swap_add = 0x1112131415161718;
+	wr.compare = 0x2122232425262728;
+	fake_post(&b.pair.a, &wr);
+	wr.opcode = WQE_OP_ATOMIC_CS;
+	fake_post(&b.pair.a, &wr);
+	fake_ring(&b.pair.a);
+	pkt = fake_pkt(b.w, 0);
+	assert_int_equal(pkt.opcode, ROCE_OP_RC_FETCH_ADD);
+	assert_int_equal(pkt.atomic.va, b.dst.va);
+	assert_int_equal(pkt.atomic.rkey, b.dst.key);
+	assert_int_equal(pkt.atomic.swap_add, wr.swap_add);
+	assert_int_equal(pkt.atomic.compare, 0);
+	assert_true(pkt.ack_req);
+	pkt = fake_pkt(b.w, 1);
+	assert_int_equal(pkt.opcode, ROCE_OP_RC_CMP_SWAP);
+	assert_int_equal(pkt.atomic.swap_add, wr.swap_add);
+	assert_int_equal(pkt.atomic.compare, wr.compare);
+	bed_close(&b);
+}
+
 /* Scatter/gather: pieces of odd lengths, empty inline ones among them, come out as one message. */
 static void pieces_are_gathered(void **state)
 {
@@ -375,6 +417,8 @@ int main(void)
 	    cmocka_unit_test(lengths),
 	    cmocka_unit_test(zero_length_takes_one_psn),
 	    cmocka_unit_test(segmentation),
+	    cmocka_unit_test(long_messages_ask_for_acknowledgements),
+	    cmocka_unit_test(atomic_requests),
 	    cmocka_unit_test(pieces_are_gathered),
 	    cmocka_unit_test(inline_data_at_every_place_of_the_ring),
 	    cmocka_unit_test(counter_wraps),

@@ -32,12 +32,23 @@ static const struct nic_config nic_limits = {
 /* ---- callbacks --------------------------------------------------------------------------------
  */
 
+/*
+ * A register holds one word: if two threads ring it, the first one's is lost. Each of them runs a
+ * pass afterwards (or has one run for it, with a scan), so the two passes are by different threads,
+ * and the later of them, or one in between, sees that the thread changed: then every record is
+ * looked at.
+ */
 static void on_notice(void *ctx, uint64_t now_ns)
 {
 	struct soft_port *port = ctx;
+	pthread_t self = pthread_self();
 
 	soft_channels_tend(&port->channels);
 	kern_notice(port->kern, now_ns);
+	if (!pthread_equal(self, port->last_thread)) {
+		port->last_thread = self;
+		nic_scan(port->nic, now_ns);
+	}
 }
 
 static void on_scan(void *ctx, uint64_t now_ns)

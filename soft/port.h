@@ -15,6 +15,7 @@
 #include "soft/channel.h"
 #include "soft/config.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,7 @@ struct soft_port {
 	void *pages;
 	struct nic_env env;
 	struct soft_nic config;
+	pthread_t last_thread; /* who ran the pass before this one */
 };
 
 /* The names that a port's device has for the kernel's clients; they must outlive the port. */

@@ -23,13 +23,17 @@
  *
  * Threads. Every function may be called from any thread, except that one queue pair's post, receive
  * and ring, one completion queue's poll and arm, and one NIC's wait each run one call at a time. A
- * queue pair may be posted to while its completion queue is polled by another thread. Nothing here
- * may be called from a signal handler. A child after fork uses none of its parent's NICs: calls on
- * them return -EPERM there and do no harm.
+ * queue pair may be posted to, or destroyed, while its completion queue is polled by another
+ * thread. Else no call may be under way on an object that is being destroyed, or on a NIC that is
+ * being closed. Nothing here may be called from a signal handler. A child after fork uses none of
+ * its parent's NICs: calls on them return -EPERM there and do no harm.
  *
  * Ownership. A NIC owns its regions, completion queues and queue pairs: rig_close destroys them
  * all, and each may be destroyed earlier, once. Application memory stays the application's: it must
  * stay mapped while a region names it.
+ *
+ * Pointers. rig_qp_post, _receive and _ring, rig_cq_poll and _arm, whose cost is counted in
+ * instructions, take no NULL; all others answer it with -EINVAL.
  *
  * Cost. On hardware rig_qp_post, _receive, _ring and rig_cq_poll make no system call, take no lock
  * and allocate nothing. On the software NIC the pass that they lend may wake a peer.
@@ -123,6 +127,9 @@ int rig_open(const char *name, struct rig_nic **nic);
  */
 int rig_close(struct rig_nic *nic);
 
+/*
+ * rig_nic_info - the NIC's limits, and its port's state and address as they are now. 0 or -errno.
+ */
 int rig_nic_info(struct rig_nic *nic, struct rig_nic_info *info);
 
 /* ==== Memory regions ========================================================================== */
@@ -155,7 +162,7 @@ struct rig_remote {
  *   -EINVAL  len_bytes is 0, the range wraps, or access is not one of the enum
  *   -EFAULT  not all of it is mapped (and writable)
  *   -ENOMEM  RLIMIT_MEMLOCK is too low (the message gives it and what is needed), or memory is
- *   short
+ *            short
  * The memory must stay mapped until the region is destroyed.
  */
 int rig_region_create(struct rig_nic *nic, void *addr, size_t len_bytes, enum rig_access access,
@@ -163,7 +170,8 @@ int rig_region_create(struct rig_nic *nic, void *addr, size_t len_bytes, enum ri
 
 /*
  * rig_region_create_dmabuf - a region of a dma-buf: len_bytes from offset_bytes of fd. Peers and
- * entries name its bytes by offset from 0. The fd stays the caller's and may be closed at once.
+ * entries name its bytes by pieces of rig_region_local and _remote only: they have no address here.
+ * The fd stays the caller's and may be closed at once.
  * -EOPNOTSUPP: this NIC cannot (the software NIC: not in this version).
  */
 int rig_region_create_dmabuf(struct rig_nic *nic, int fd, uint64_t offset_bytes, uint64_t len_bytes,
@@ -201,7 +209,8 @@ enum rig_status {
 	RIG_RETRY_EXCEEDED,	    /* the peer did not acknowledge: gone, or another address */
 	RIG_RNR_EXCEEDED,
 	RIG_REMOTE_ABORTED,
-	RIG_UNEXPECTED,		    /* a completion this library does not know; it frees no slot */
+	RIG_UNEXPECTED,		    /* of a kind, operation or syndrome that this library does not
+				       know; it frees no slot */
 };
 
 enum rig_wc_flags {
@@ -227,7 +236,10 @@ struct rig_wc {
 
 /*
  * rig_cq_create - a completion queue with room for at least cqe_count completions (1 to 2^22,
- * rounded up to a power of two), or -EINVAL, or the kernel's error with the NIC's bound named.
+ * rounded up to a power of two). Returns 0, or
+ *   -EINVAL  not 1 to 2^22
+ *   -ERANGE  more than this NIC holds: the message names its bound
+ *   -ENOMEM  RLIMIT_MEMLOCK is too low, or memory is short; else what the kernel said
  */
 int rig_cq_create(struct rig_nic *nic, int cqe_count, struct rig_cq **cq);
 
@@ -314,9 +326,11 @@ struct rig_path {
  * 1.07 s (InfiniBand), and its entry then fails with RIG_RETRY_EXCEEDED. A send that finds no
  * receive is retried without end; this side asks its peer to wait 0.64 ms between tries. peer may
  * be qp's own endpoint: it is then its own peer, and moves bytes within this process, through the
- * NIC, as access allows. Returns 0, or -EINVAL: connected already, an address of the other link
- * layer, an impossible endpoint or path; or the kernel's error: qp is then reset and may be
- * connected again.
+ * NIC, as access allows. Returns 0, or
+ *   -EINVAL    connected already, an address of the other link layer, or an endpoint or path that
+ *              cannot be
+ *   -ENETDOWN  the port is down
+ *   or the kernel's error: qp is then reset and may be connected again.
  */
 int rig_qp_connect(struct rig_qp *qp, enum rig_access access, const struct rig_endpoint *peer,
 		   const struct rig_path *path);
@@ -325,7 +339,8 @@ enum rig_ring { RIG_RING_SEND, RIG_RING_RECEIVE };
 
 /*
  * rig_qp_room - slots that a ring takes before it is full; -EINVAL. A send slot is free again once
- * a completion of its entry, or of a later one, was polled; a receive's once its own was.
+ * a completion of its entry, or of a later one, was polled; a receive's once its own was. 0 for the
+ * receive ring of a queue pair that has none.
  */
 int rig_qp_room(const struct rig_qp *qp, enum rig_ring ring);
 

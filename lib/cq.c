@@ -170,6 +170,8 @@ static int cq_create_kernel(struct rig_cq *cq)
 	lib_cmd_in(&cmd, UVERBS_ATTR_UHW_IN, &in, sizeof(in));
 	lib_cmd_out(&cmd, UVERBS_ATTR_UHW_OUT, &out, sizeof(out));
 	err = lib_cmd_run(&cmd, nic->os, nic->fd);
+	if (err == -ENOMEM)
+		return lib_fail_pin(err, "rig_cq_create", cq->ring_bytes);
 	if (err)
 		return lib_fail_reason(err, "rig_cq_create: %u completions (%s holds %u)",
 				       cq->capacity, nic->name, nic->limits.cqe_max);

@@ -62,10 +62,7 @@ struct lib_shell {
 	struct lib_shell *prev;
 };
 
-/*
- * ---- pool.c: shells, and memory that the NIC reads and writes
- * -------------------------------------
- */
+/* ---- pool.c: shells, and memory that the NIC reads and writes ------------------------------- */
 
 struct lib_pool {
 	size_t shell_bytes;
@@ -103,10 +100,7 @@ bool lib_handle_closed(const void *handle);
 void *lib_ring_alloc(size_t len_bytes);
 void lib_ring_free(void *addr, size_t len_bytes);
 
-/*
- * ---- error.c
- * ----------------------------------------------------------------------------------------
- */
+/* ---- error.c -------------------------------------------------------------------------------- */
 
 /* lib_fail - sets this thread's message and returns -err. err is a positive errno. */
 int lib_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
@@ -114,9 +108,12 @@ int lib_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 
 int lib_fail_reason(int err, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
 /*
- * ---- doorbell records
- * -------------------------------------------------------------------------------
+ * lib_fail_pin - the kernel refused to pin len_bytes of memory for call: a message that says what a
+ * person can do about it. err is the kernel's -errno, and returned.
  */
+int lib_fail_pin(int err, const char *call, uint64_t len_bytes) __attribute__((cold));
+
+/* ---- doorbell records ----------------------------------------------------------------------- */
 
 struct lib_record_page;
 
@@ -125,10 +122,7 @@ struct be32 *lib_record_alloc(struct rig_nic *nic);
 void lib_record_free(struct be32 *record);
 void lib_record_free_all(struct rig_nic *nic);
 
-/*
- * ---- objects
- * ----------------------------------------------------------------------------------------
- */
+/* ---- objects -------------------------------------------------------------------------------- */
 
 struct lib_limits {
 	uint32_t sq_slots_max;
@@ -286,10 +280,7 @@ _Static_assert(sizeof(struct rig_wc) == 32, "four words");
 /* sq_done before the first completion; no 16-bit index. */
 #define LIB_NONE_DONE 0x10000u
 
-/*
- * ---- dev.c
- * ------------------------------------------------------------------------------------------
- */
+/* ---- dev.c ---------------------------------------------------------------------------------- */
 
 /*
  * lib_nic_lock - checks that nic is open and locks it: 0, or the error of call. lib_nic_unlock.

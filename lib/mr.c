@@ -9,7 +9,6 @@
 #include "lib/uioctl.h"
 
 #include <string.h>
-#include <sys/resource.h>
 
 static int access_flags(enum rig_access access)
 {
@@ -23,26 +22,6 @@ static int access_flags(enum rig_access access)
 		       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC;
 	}
 	return -1;
-}
-
-/* fail_register - the kernel's refusal, with what a person can do about the common ones. */
-static int fail_register(int err, const char *call, uint64_t len_bytes)
-{
-	unsigned long long len = len_bytes;
-	struct rlimit limit;
-
-	if (err == -ENOMEM && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
-	    limit.rlim_cur != RLIM_INFINITY)
-		return lib_fail(ENOMEM,
-				"%s: %llu bytes cannot be pinned: RLIMIT_MEMLOCK allows this"
-				" process %llu bytes in all (ulimit -l)",
-				call, len, (unsigned long long)limit.rlim_cur);
-	if (err == -ENOMEM)
-		return lib_fail(ENOMEM, "%s: no memory to pin %llu bytes", call, len);
-	if (err == -EFAULT)
-		return lib_fail(EFAULT, "%s: not all of the %llu bytes are mapped and writable",
-				call, len);
-	return lib_fail_reason(err, "%s: %llu bytes", call, len);
 }
 
 /* region_take - a shell for a region of nic, which is locked. */
@@ -114,7 +93,7 @@ int rig_region_create(struct rig_nic *nic, void *addr, size_t len_bytes, enum ri
 	err = host_register(nic, made, flags);
 	if (err) {
 		lib_pool_give(&nic->pool_region, &made->shell);
-		err = fail_register(err, "rig_region_create", len_bytes);
+		err = lib_fail_pin(err, "rig_region_create", len_bytes);
 		goto out;
 	}
 	region_done(made, region);
@@ -156,7 +135,7 @@ static int fail_dmabuf(int err, const char *name, uint64_t len_bytes)
 {
 	if (err == -EPROTONOSUPPORT || err == -EOPNOTSUPP)
 		return lib_fail(EOPNOTSUPP, "rig_region_create_dmabuf: %s cannot", name);
-	return fail_register(err, "rig_region_create_dmabuf", len_bytes);
+	return lib_fail_pin(err, "rig_region_create_dmabuf", len_bytes);
 }
 
 int rig_region_create_dmabuf(struct rig_nic *nic, int fd, uint64_t offset_bytes, uint64_t len_bytes,

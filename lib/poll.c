@@ -16,7 +16,6 @@
 
 enum {
 	POLL_MAX = 65535,
-	UIDX_MASK = 0xffffff,
 };
 
 /* The operation of a send queue entry; RIG_OP_UNKNOWN: none that this library posts. */
@@ -72,6 +71,13 @@ static uint8_t status_of(uint8_t syndrome)
 		return RIG_REMOTE_ABORTED;
 	}
 	return RIG_UNEXPECTED;
+}
+
+/* qp_of - the queue pair that a completion is of; NULL: gone. Published by qp_make. */
+static inline struct rig_qp *qp_of(struct rig_qp *const *table, const struct cqe64 *cqe)
+{
+	return __atomic_load_n(&table[be32_to(cqe->srqn_uidx) & (LIB_UIDX_COUNT - 1)],
+			       __ATOMIC_ACQUIRE);
 }
 
 static void take_unknown(const struct cqe64 *cqe, struct rig_wc *wc)
@@ -153,7 +159,7 @@ static void take_error(struct rig_qp *qp, const struct cqe64 *cqe, bool entry, s
 static __attribute__((noinline)) bool take_any(const struct rig_cq *cq, const struct cqe64 *cqe,
 					       struct rig_wc *wc)
 {
-	struct rig_qp *qp = cq->uidx_table[be32_to(cqe->srqn_uidx) & (LIB_UIDX_COUNT - 1)];
+	struct rig_qp *qp = qp_of(cq->uidx_table, cqe);
 	uint8_t opcode = cqe_opcode_of(cqe->op_own);
 
 	if (!qp)
@@ -198,11 +204,6 @@ static inline bool is_write(const struct cqe64 *cqe, uint8_t op_own)
 	/* The opcode is the first byte in memory of sop_drop_qpn. */
 	return (op_own & (0xf0 | CQE_OWNER_MASK)) == 0 &&
 	       *(const uint8_t *)&cqe->sop_drop_qpn == WQE_OP_WRITE;
-}
-
-static inline struct rig_qp *qp_of(struct rig_qp *const *table, const struct cqe64 *cqe)
-{
-	return table[be32_to(cqe->srqn_uidx) & (LIB_UIDX_COUNT - 1)];
 }
 
 static inline const struct cqe64 *cqe_at(const struct rig_cq *cq, uint32_t position)

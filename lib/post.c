@@ -189,10 +189,7 @@ int rig_qp_ring(struct rig_qp *qp)
 	return 0;
 }
 
-/*
- * ---- receives
- * ---------------------------------------------------------------------------------------
- */
+/* ---- receives ------------------------------------------------------------------------------- */
 
 static COLD int receive_full(const struct rig_qp *qp, const char *call)
 {

@@ -98,6 +98,8 @@ static int qp_create_kernel(struct rig_qp *qp)
 	lib_cmd_in(&cmd, UVERBS_ATTR_UHW_IN, &in, sizeof(in));
 	lib_cmd_out(&cmd, UVERBS_ATTR_UHW_OUT, &out, sizeof(out));
 	err = lib_cmd_run(&cmd, nic->os, nic->fd);
+	if (err == -ENOMEM)
+		return lib_fail_pin(err, "rig_qp_create", qp->rings_bytes);
 	if (err)
 		return lib_fail_reason(err, "rig_qp_create: %u entries and %u receives",
 				       qp->sq_count, qp->rq_count);
@@ -169,7 +171,7 @@ static int qp_make(struct rig_cq *cq, uint32_t sq_count, uint32_t rq_count, stru
 	qp_ready_path(made);
 	cq->taken += sq_count + rq_count;
 	cq->qp_count++;
-	nic->uidx_table[uidx] = made;
+	__atomic_store_n(&nic->uidx_table[uidx], made, __ATOMIC_RELEASE);
 	lib_list_add(&nic->qps, shell);
 	shell->live = LIB_LIVE_QP;
 	*qp = made;
@@ -253,7 +255,7 @@ int lib_qp_destroy(struct rig_qp *qp)
 	lib_cmd_out(&cmd, UVERBS_ATTR_DESTROY_QP_RESP, &events, sizeof(events));
 	err = lib_cmd_run(&cmd, nic->os, nic->fd);
 	lib_cq_stop(cq);
-	nic->uidx_table[qp->uidx] = NULL;
+	__atomic_store_n(&nic->uidx_table[qp->uidx], NULL, __ATOMIC_RELAXED);
 	if (!err) {
 		lib_cq_purge(cq, qp->uidx);
 		cq->taken -= qp->sq_count + qp->rq_count;

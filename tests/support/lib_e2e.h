@@ -574,6 +574,53 @@ static void a_peer_that_is_not_there_is_retry_exceeded(void **state)
 	e2e_close(&e2e);
 }
 
+/* Once the peer's queue pair is destroyed, entries fail after their retries. */
+static void a_destroyed_peer_is_retry_exceeded(void **state)
+{
+	struct e2e e2e = e2e_open();
+	struct rig_local local = e2e_local(e2e.near_region, 0, 8);
+	struct rig_entry entry = e2e_remote_entry(&e2e, RIG_WRITE, 0);
+
+	(void)state;
+	entry.pieces = &local;
+	entry.piece_count = 1;
+	e2e_run(&e2e, entry);
+	assert_ok(rig_qp_destroy(e2e.b));
+	memset(e2e.far_, 0xee, 8);
+	e2e_fails(&e2e, entry, RIG_RETRY_EXCEEDED);
+	assert_int_equal(e2e.far_[0], 0xee);
+	e2e_close(&e2e);
+}
+
+/*
+ * Once rig_close has returned the NIC touches no memory: it is poisoned, unmapped, and looked at.
+ */
+static void close_under_load_ends_all_access(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 10; round++) {
+		struct e2e e2e = e2e_open();
+		struct rig_local local = e2e_local(e2e.near_region, 0, 100000);
+		struct rig_entry entry =
+		    e2e_remote_entry(&e2e, round % 2 ? RIG_WRITE : RIG_READ, 0);
+
+		entry.flags = RIG_SIGNAL_F;
+		entry.pieces = &local;
+		entry.piece_count = 1;
+		for (int i = 0; i < E2E_RING; i++)
+			assert_ok(rig_qp_post(e2e.a, &entry));
+		assert_ok(rig_qp_ring(e2e.a));
+		assert_ok(rig_close(e2e.nic));
+		memset(e2e.near_, 0x55, E2E_BYTES);
+		memset(e2e.far_, 0xaa, E2E_BYTES);
+		for (int i = 0; i < E2E_BYTES; i++)
+			if (e2e.near_[i] != 0x55 || e2e.far_[i] != 0xaa)
+				fail_msg("round %d: byte %d changed after the close", round, i);
+		free(e2e.near_);
+		free(e2e.far_);
+	}
+}
+
 /* The 16-bit counters of both rings wrap, most entries not signalled. */
 static void counters_wrap(void **state)
 {
@@ -725,6 +772,8 @@ static inline int e2e_main(const char *name)
 		cmocka_unit_test(a_send_waits_for_its_receive),
 		cmocka_unit_test(no_receive_ring_takes_no_messages),
 		cmocka_unit_test(a_peer_that_is_not_there_is_retry_exceeded),
+		cmocka_unit_test(a_destroyed_peer_is_retry_exceeded),
+		cmocka_unit_test(close_under_load_ends_all_access),
 		cmocka_unit_test(counters_wrap),
 		cmocka_unit_test(events_are_never_lost),
 		cmocka_unit_test(destroy_under_load_and_again),

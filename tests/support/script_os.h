@@ -115,10 +115,7 @@ struct script {
 
 static struct script script;
 
-/*
- * ---- sysfs
- * ------------------------------------------------------------------------------------------
- */
+/* ---- sysfs ---------------------------------------------------------------------------------- */
 
 static inline ssize_t script_sysfs_read(void *ctx, const char *path, char *buf, size_t size)
 {
@@ -155,10 +152,7 @@ static inline int script_sysfs_list(void *ctx, const char *path, unsigned int in
 	return 0;
 }
 
-/*
- * ---- ioctl
- * ------------------------------------------------------------------------------------------
- */
+/* ---- ioctl ---------------------------------------------------------------------------------- */
 
 static inline struct ib_uverbs_attr *script_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
 {
@@ -426,10 +420,7 @@ static inline struct script_command *script_last(int object, int method, int64_t
 	return NULL;
 }
 
-/*
- * ---- the rest of the table
- * ---------------------------------------------------------------------------
- */
+/* ---- the rest of the table ------------------------------------------------------------------ */
 
 static inline int script_open(void *ctx, const char *path, int flags)
 {
@@ -539,10 +530,7 @@ int lib_os_soft_name(unsigned int index, char *name, size_t size)
 	return 0;
 }
 
-/*
- * ---- set up
- * ------------------------------------------------------------------------------------------
- */
+/* ---- set up --------------------------------------------------------------------------------- */
 
 static inline void script_gid_set(uint32_t entry, const uint8_t gid[static 16], uint32_t index,
 				  uint32_t type)
@@ -614,10 +602,7 @@ static inline void script_reset(void)
 		abort();
 }
 
-/*
- * ---- the test as the NIC
- * ------------------------------------------------------------------------------
- */
+/* ---- the test as the NIC -------------------------------------------------------------------- */
 
 /* script_slot - block index of the send ring of the queue pair of this index. */
 static inline const uint8_t *script_slot(unsigned int qp, uint32_t index)

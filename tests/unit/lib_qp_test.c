@@ -175,6 +175,30 @@ static void create_that_the_kernel_refuses_gives_all_back(void **state)
 	script_rig_close(&rig);
 }
 
+static void rings_that_cannot_be_pinned_name_rlimit_memlock(void **state)
+{
+	struct script_rig rig = nic_and_cq(64);
+	struct rlimit limit, old;
+	struct rig_qp *qp;
+	struct rig_cq *cq;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &old), 0);
+	limit = old;
+	limit.rlim_cur = 65536;
+	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	script_refuse(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, SCRIPT_ANY, ENOMEM);
+	assert_int_equal(rig_qp_create(rig.cq, 8, 8, &qp), -ENOMEM);
+	assert_message("RLIMIT_MEMLOCK");
+	script.rules[0].object = UVERBS_OBJECT_CQ;
+	assert_int_equal(rig_cq_create(rig.nic, 8, &cq), -ENOMEM);
+	assert_message("RLIMIT_MEMLOCK");
+	assert_message("65536");
+	setrlimit(RLIMIT_MEMLOCK, &old);
+	script.rules[0].err = 0;
+	script_rig_close(&rig);
+}
+
 static void number_is_what_the_kernel_gave(void **state)
 {
 	struct script_rig rig = nic_and_cq(64);
@@ -313,6 +337,7 @@ int main(void)
 		cmocka_unit_test(queue_pairs_together_fit_the_completion_queue),
 		cmocka_unit_test(rings_that_cannot_be_allocated_are_enomem),
 		cmocka_unit_test(create_that_the_kernel_refuses_gives_all_back),
+		cmocka_unit_test(rings_that_cannot_be_pinned_name_rlimit_memlock),
 		cmocka_unit_test(number_is_what_the_kernel_gave),
 		cmocka_unit_test(endpoint_is_what_a_peer_needs),
 		cmocka_unit_test(initial_psn_is_random),

@@ -2,8 +2,8 @@
 /*
  * host_bench.c - what the local wire and the guarded copies cost, without a NIC above them.
  *
- * Two processes on two processors; each figure is the median of rounds that alternate with the probe
- * beside it (a bare cache line sent to and fro), because virtual processors move about.
+ * Two processes on two processors; each figure is the median of rounds that alternate with the
+ * probe beside it (a bare cache line sent to and fro), because virtual processors move about.
  */
 #include "base/assert.h"
 #include "host/clock.h"
@@ -67,7 +67,7 @@ static double median(double *values, int count)
 	return values[count / 2];
 }
 
-/* ---- between processes ---------------------------------------------------------------------------- */
+/* ---- between processes ---------------------------------------------------------------------- */
 
 static uint64_t received;
 
@@ -223,8 +223,8 @@ static void run_pair(void)
 	double probe, small;
 	pid_t pid;
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
+	shared =
+	    mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (host_registry_found(&registry, "bench", gid) != 0)
 		exit(1);
 	for (uint32_t slot = 0; slot < 2; slot++) {
@@ -258,7 +258,7 @@ static void run_pair(void)
 	       4108 / median(values[STREAM_4K], ROUNDS));
 }
 
-/* ---- guarded copies ------------------------------------------------------------------------------- */
+/* ---- guarded copies ------------------------------------------------------------------------- */
 
 static double time_copy(bool (*copy)(void *, void *, const void *, size_t), uint8_t *to,
 			const uint8_t *from, size_t len)

@@ -42,8 +42,8 @@ static bool in_time(const struct fault *fault, uint64_t now_ns)
 }
 
 /*
- * Every packet draws the same numbers whatever is decided, so that changing one chance does not change
- * which packets another one hits.
+ * Every packet draws the same numbers whatever is decided, so that changing one chance does not
+ * change which packets another one hits.
  */
 struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t now_ns)
 {

@@ -3,8 +3,8 @@
  * fault/fault.h - what happens to a packet on a bad wire: dropped, doubled, delayed behind others,
  * corrupted; by chance from a seed, or by its number.
  *
- * Pure: a struct fault is a stream of verdicts that depends on its configuration and on the calls only.
- * The wire (the simulator's link, the local wire) carries them out. One owner at a time.
+ * Pure: a struct fault is a stream of verdicts that depends on its configuration and on the calls
+ * only. The wire (the simulator's link, the local wire) carries them out. One owner at a time.
  */
 #ifndef FAULT_FAULT_H
 #define FAULT_FAULT_H
@@ -28,7 +28,7 @@ struct fault_rule {
 
 struct fault_config {
 	uint64_t seed;
-	uint32_t ppm[FAULT_KIND_COUNT]; /* chance of each, in millionths; independent of each other */
+	uint32_t ppm[FAULT_KIND_COUNT]; /* chance of each in millionths, independent */
 	uint32_t behind_max; /* a reordered packet comes behind 1 to this many others; 0 means 3 */
 	uint64_t from_ns;    /* faults happen from this long after the first packet ... */
 	uint64_t until_ns;   /* ... until this long after it; 0: for ever */
@@ -39,9 +39,9 @@ struct fault_config {
 /* What to do with one packet. If it is dropped, nothing else is said. */
 struct fault_verdict {
 	bool drop;
-	bool duplicate;	     /* send it twice */
-	uint32_t behind;     /* hold it back until this many others have gone, at most FAULT_BEHIND_MAX */
-	bool corrupt;	     /* flip the bit below */
+	bool duplicate; /* send it twice */
+	uint32_t behind; /* hold it back until this many others have gone; <= FAULT_BEHIND_MAX */
+	bool corrupt;    /* flip the bit below */
 	uint32_t corrupt_bit; /* 0: the lowest bit of the first byte; below 8 * len_bytes */
 };
 
@@ -60,10 +60,10 @@ void fault_init(struct fault *fault, const struct fault_config *config);
 struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t now_ns);
 
 /*
- * fault_parse - *config from text such as "drop=5%,duplicate=0.5%,reorder=1%,corrupt=200ppm,seed=7",
- * "drop@3" (the third packet), "drop@3/10" (and every tenth after), "behind=8", "from=5ms,until=2s".
- * true; or false and, in *wrong, the offset of the word that is not understood. *config is then
- * unspecified.
+ * fault_parse - *config from text such as
+ * "drop=5%,duplicate=0.5%,reorder=1%,corrupt=200ppm,seed=7", "drop@3" (the third packet),
+ * "drop@3/10" (and every tenth after), "behind=8", "from=5ms,until=2s". true; or false and, in
+ * *wrong, the offset of the word that is not understood. *config is then unspecified.
  */
 bool fault_parse(struct fault_config *config, const char *text, size_t *wrong);
 

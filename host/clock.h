@@ -3,9 +3,9 @@
  * clock.h - the time for passes: CLOCK_MONOTONIC, read at most about once a microsecond.
  *
  * Reading the clock costs 24 ns, a cycle counter 10 (measured, see docs); an empty pass should cost
- * about 20. So a pass takes the last reading again while the cycle counter says that it is fresh. The
- * counter is never turned into time: if it is wrong (stopped, other core, other rate) a reading is used
- * for a little longer or shorter, and no timer of the NIC is finer than some microseconds.
+ * about 20. So a pass takes the last reading again while the cycle counter says that it is fresh.
+ * The counter is never turned into time: if it is wrong (stopped, other core, other rate) a reading
+ * is used for a little longer or shorter, and no timer of the NIC is finer than some microseconds.
  *
  * Threads: one owner at a time per struct host_clock (the port's lock).
  */
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct host_clock {
-	uint64_t ticks;	 /* of the cycle counter when now_ns was read */
+	uint64_t ticks;  /* of the cycle counter when now_ns was read */
 	uint64_t now_ns; /* 0: none */
 };
 

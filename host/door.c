@@ -26,7 +26,7 @@ union control {
 	char buf[CMSG_SPACE(sizeof(int) * FD_MAX)];
 };
 
-/* As many as such a buffer takes: its size is rounded up, so one more than were asked for may come. */
+/* As many as such a buffer takes: its size is rounded up, so one more than was asked may come. */
 enum { FD_ROOM = (CMSG_SPACE(sizeof(int) * FD_MAX) - CMSG_LEN(0)) / sizeof(int) };
 
 static socklen_t door_name(struct sockaddr_un *addr, const char *name)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * door.h - how a newcomer finds a port: listening sockets with abstract names, shared by its members.
+ * door.h - how a newcomer finds a port: listening sockets with abstract names, shared by its
+ * members.
  *
  *   rig5.port.<address>     the port at that address, whoever's it is
  *   rig5.user.<uid>         the port that a user gets who names no address
  *
- * A socket of such a name exists once in a network namespace, and as long as one descriptor of it does.
- * Its members hand it on with the memfd, so that each of them can answer, a stopped one delays nobody,
- * and the name is free when the last member is gone. Binding it is what makes a founder the founder.
- * SO_PEERCRED tells both sides the other's user [unix(7)]; another user gets nothing.
+ * A socket of such a name exists once in a network namespace, and as long as one descriptor of it
+ * does. Its members hand it on with the memfd, so that each of them can answer, a stopped one
+ * delays nobody, and the name is free when the last member is gone. Binding it is what makes a
+ * founder the founder. SO_PEERCRED tells both sides the other's user [unix(7)]; another user gets
+ * nothing.
  *
  * Everything here belongs to the port's threads, which have a table of descriptors of their own.
  */

@@ -11,12 +11,12 @@
 enum {
 	PASS_PACKETS = 64,
 	PASS_BYTES = 256 * 1024,
-	SCAN_EVERY = 64,	/* passes */
-	ROUNDS_MAX = 8,		/* passes that one lent thread runs for others */
-	STREAK_MIN = 32,	/* application passes that make it a polling one ... */
-	STREAK_NS = 1000000,	/* ... if they take no longer than this */
-	WATCH_NS = 4000000,	/* how often the engine looks whether polling goes on */
-	WATCH_PASSES_MIN = 64,	/* and how many passes in between mean that it does */
+	SCAN_EVERY = 64,       /* passes */
+	ROUNDS_MAX = 8,        /* passes that one lent thread runs for others */
+	STREAK_MIN = 32,       /* application passes that make it a polling one ... */
+	STREAK_NS = 1000000,   /* ... if they take no longer than this */
+	WATCH_NS = 4000000,    /* how often the engine looks whether polling goes on */
+	WATCH_PASSES_MIN = 64, /* and how many passes in between mean that it does */
 };
 
 static struct shm_member *self_of(const struct host_port *port)
@@ -24,7 +24,7 @@ static struct shm_member *self_of(const struct host_port *port)
 	return host_registry_member(&port->registry, port->registry.slot);
 }
 
-/* ---- a pass ------------------------------------------------------------------------------------- */
+/* ---- a pass --------------------------------------------------------------------------------- */
 
 static void pass_take(void *ctx, const uint8_t *packet, size_t len)
 {
@@ -91,7 +91,7 @@ void host_engine_finish(struct host_port *port)
 	pass_release(port, false);
 }
 
-/* ---- lent threads --------------------------------------------------------------------------------- */
+/* ---- lent threads --------------------------------------------------------------------------- */
 
 void host_engine_kick(struct host_port *port)
 {
@@ -136,7 +136,7 @@ void host_port_progress(struct host_port *port)
 	pass_tell(port);
 	pass_release(port, false);
 #if defined(__x86_64__)
-	/* The next look is at lines that a peer is about to write: give it time [performance.md]. */
+	/* The next look is at lines that a peer is about to write: give it time. */
 	if (!worked) {
 		__builtin_ia32_pause();
 		__builtin_ia32_pause();
@@ -169,7 +169,7 @@ void host_port_sleeping(struct host_port *port)
 	pass_release(port, false);
 }
 
-/* ---- the engine thread ------------------------------------------------------------------------- */
+/* ---- the engine thread ---------------------------------------------------------------------- */
 
 static void engine_wait(struct host_port *port, uint32_t value, uint64_t until_ns)
 {
@@ -241,8 +241,8 @@ static void engine_watch(struct host_port *port, uint32_t *passes)
 }
 
 /*
- * Nobody polls: announce it, look once more at everything, and sleep. If somebody holds the lock, its
- * next pass comes after the announcement, and it kicks us if there is something for us.
+ * Nobody polls: announce it, look once more at everything, and sleep. If somebody holds the lock,
+ * its next pass comes after the announcement, and it kicks us if there is something for us.
  */
 static void engine_idle(struct host_port *port)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- what the environment asks for ---------------------------------------------------------------- */
+/* ---- what the environment asks for ---------------------------------------------------------- */
 
 static int pcap_init(struct host_port *port, const char *path)
 {
@@ -38,7 +38,8 @@ static int faulty_init(struct host_port *port, const char *text)
 	result = host_faulty_init(port->faulty, NULL, text, &wrong);
 	if (result < 0)
 		snprintf(port->why, port->why_size,
-			 "RIG5_FAULT: '%s' is not understood (as in drop=5%%,seed=1)", text + wrong);
+			 "RIG5_FAULT: '%s' is not understood (as in drop=5%%,seed=1)",
+			 text + wrong);
 	return result;
 }
 
@@ -63,7 +64,7 @@ void host_env_free(struct host_port *port)
 	free(port->faulty);
 }
 
-/* ---- nic_env ------------------------------------------------------------------------------------- */
+/* ---- nic_env -------------------------------------------------------------------------------- */
 
 static bool env_read(void *ctx, void *dst, uint64_t va, size_t len)
 {
@@ -99,7 +100,8 @@ static void env_cancel(void *ctx)
 	host_local_cancel(((struct host_port *)ctx)->local);
 }
 
-static uint8_t *env_reserve_faulty(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
+static uint8_t *env_reserve_faulty(void *ctx, const struct nic_path *path, uint32_t dqpn,
+				   size_t len)
 {
 	struct host_port *port = (struct host_port *)ctx;
 

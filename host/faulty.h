@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * faulty.h - the local wire made bad: drops, doubles, delays and corrupts what is sent, as fault/ says.
+ * faulty.h - the local wire made bad: drops, doubles, delays and corrupts what is sent, as fault/
+ * says.
  *
- * For tests and for trying out what an application does on a bad network: RIG5_FAULT="drop=5%,seed=1".
- * A corrupted packet is not delivered: on a network its ICRC would have told, and the local wire has none.
- * A delayed packet waits until enough others have been sent; if none are, it is as good as lost.
- * One owner at a time (the port's lock).
+ * For tests and for trying out what an application does on a bad network:
+ * RIG5_FAULT="drop=5%,seed=1". A corrupted packet is not delivered: on a network its ICRC would
+ * have told, and the local wire has none. A delayed packet waits until enough others have been
+ * sent; if none are, it is as good as lost. One owner at a time (the port's lock).
  */
 #ifndef HOST_FAULTY_H
 #define HOST_FAULTY_H
@@ -29,8 +30,8 @@ struct host_faulty {
 	struct host_faulty_held held[FAULT_BEHIND_MAX];
 };
 
-/* host_faulty_init - faults as text says, for what is sent through *local. -EINVAL: *wrong is the offset
- * of the word that is not understood. */
+/* host_faulty_init - faults as text says, for what is sent through *local. -EINVAL: *wrong is the
+ * offset of the word that is not understood. */
 int host_faulty_init(struct host_faulty *faulty, struct host_local *local, const char *text,
 		     size_t *wrong);
 

@@ -13,7 +13,7 @@
 
 /* MADV_POPULATE_* are of Linux 5.14 [madvise(2)]. */
 #ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -54,8 +54,8 @@ static bool guard_resume(ucontext_t *uc)
 
 	if (pc < (uintptr_t)host_guard_begin || pc >= (uintptr_t)host_guard_end)
 		return false;
-	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(pc < (uintptr_t)host_guard_wide_begin
-							   ? (uintptr_t)host_guard_fixup
+	uc->uc_mcontext.gregs[REG_RIP] =
+	    (greg_t)(pc < (uintptr_t)host_guard_wide_begin ? (uintptr_t)host_guard_fixup
 							   : (uintptr_t)host_guard_wide_fixup);
 	return true;
 }
@@ -82,8 +82,8 @@ static struct guard_chain *chain_of(int signal)
 	return &chains[signal == SIGBUS];
 }
 
-/* A fault that nobody handles: run the instruction again, without a handler; a signal that was sent:
- * send it again, with the sender's siginfo. */
+/* A fault that nobody handles: run the instruction again, without a handler; a signal that was
+ * sent: send it again, with the sender's siginfo. */
 static void guard_default(int signal, siginfo_t *info)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};
@@ -98,8 +98,7 @@ static void guard_call(int signal, siginfo_t *info, void *context, struct sigact
 	struct sigaction action = *previous;
 	sigset_t mask = action.sa_mask, old;
 
-	if (action.sa_handler == SIG_DFL ||
-	    (action.sa_handler == SIG_IGN && info->si_code > 0)) {
+	if (action.sa_handler == SIG_DFL || (action.sa_handler == SIG_IGN && info->si_code > 0)) {
 		guard_default(signal, info);
 		return;
 	}
@@ -218,7 +217,7 @@ bool host_guard_thread_ready(void)
 	return thread.ready;
 }
 
-/* One byte of each page: a compare and swap of what is there with itself writes without changing. */
+/* One byte of each page: a compare and swap of what is there with itself changes nothing. */
 static bool probe_by_access(uint64_t va, uint64_t end, uint64_t page_bytes, bool writable)
 {
 	for (uint64_t at = va; at < end; at = (at | (page_bytes - 1)) + 1) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * guard_portable.c - the guarded accesses in C: each leaves a sigjmp_buf for the handler to return to.
+ * guard_portable.c - the guarded accesses in C: each leaves a sigjmp_buf for the handler to return
+ * to.
  *
- * The signal mask is not saved (a system call): the handler runs with SA_NODEFER and an empty mask, so
- * that there is nothing to restore.
+ * The signal mask is not saved (a system call): the handler runs with SA_NODEFER and an empty mask,
+ * so that there is nothing to restore.
  */
 #include "host/guard.h"
 
@@ -28,17 +29,17 @@ void host_guard_portable_leave(void)
 }
 
 /* What is done between these two may fault. */
-#define GUARD_ENTER(jump)                                                                          \
-	do {                                                                                       \
-		if (sigsetjmp(jump, 0))                                                            \
-			return false;                                                              \
-		leave_to = &(jump);                                                                \
-		atomic_signal_fence(memory_order_seq_cst);                                         \
+#define GUARD_ENTER(jump)                                  \
+	do {                                               \
+		if (sigsetjmp(jump, 0))                    \
+			return false;                      \
+		leave_to = &(jump);                        \
+		atomic_signal_fence(memory_order_seq_cst); \
 	} while (0)
-#define GUARD_LEAVE()                                                                              \
-	do {                                                                                       \
-		atomic_signal_fence(memory_order_seq_cst);                                         \
-		leave_to = NULL;                                                                   \
+#define GUARD_LEAVE()                                      \
+	do {                                               \
+		atomic_signal_fence(memory_order_seq_cst); \
+		leave_to = NULL;                           \
 	} while (0)
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) any_u64;

@@ -6,8 +6,9 @@
  * instruction: the handler only moves the instruction pointer. Two ranges: in the second the upper
  * halves of vector registers are in use, and its fix-up clears them.
  *
- * Loads come before stores in every copy of up to 128 bytes; stores ascend. No string instruction: its
- * stores are not ordered among themselves [SDM 3A 9.2.4], and applications poll on the last byte.
+ * Loads come before stores in every copy of up to 128 bytes; stores ascend. No string instruction:
+ * its stores are not ordered among themselves [SDM 3A 9.2.4], and applications poll on the last
+ * byte.
  */
 #if defined(__x86_64__)
 
@@ -46,7 +47,7 @@ host_guard_begin:
 	ret
 	.size host_guard_store32, .-host_guard_store32
 
-/* bool host_guard_cas64(void *ctx, uint64_t va rsi, uint64_t compare rdx, swap rcx, uint64_t *old r8) */
+/* bool host_guard_cas64(void *ctx, uint64_t va rsi, compare rdx, swap rcx, uint64_t *old r8) */
 	function host_guard_cas64
 	movq %rdx, %rax
 	lock cmpxchgq %rcx, (%rsi)
@@ -170,8 +171,8 @@ host_guard_begin:
 	ret
 	.size host_guard_copy, .-host_guard_copy
 
-/* The same with 256-bit registers. The first block brings the destination to a multiple of 32, since
- * a store that crosses a cache line costs twice what such a load does. */
+/* The same with 256-bit registers. The first block brings the destination to a multiple of 32: a
+ * store that crosses a cache line costs twice what such a load does. */
 	.globl host_guard_wide_begin
 host_guard_wide_begin:
 .Lwide:

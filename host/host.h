@@ -6,7 +6,14 @@
  *
  * One struct host_port is this process's membership of one port (user, network namespace, address).
  * It owns the arena's lock, the engine thread, the registry mapping and the rings. The NIC core
- * itself is given to it by its caller, which also decides what a pass does first (the hook).
+ * itself is given to it by its caller, which also decides what a pass does first (notice).
+ *
+ * Who calls progress after each ring and each empty poll needs nothing else. A program that only
+ * stores to its registers would need a way to be noticed while the engine sleeps (userfaultfd on
+ * the register page): that comes with the preloaded shim, which serves such programs.
+ *
+ * The environment: RIG5_PCAP=<file> captures every packet (%p in it: the process's number), and
+ * RIG5_FAULT="drop=5%,seed=1" makes the wire bad (fault/fault.h has the words).
  */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
@@ -22,7 +29,7 @@ struct nic_event;
 struct host_port;
 
 struct host_port_config {
-	const char *name;	   /* "soft0", for messages */
+	const char *name;    /* "soft0", for messages */
 	const char *address; /* "127.0.0.1"; NULL: the first free loopback address of this user */
 	uint32_t mtu_bytes;
 	/* Called under the lock at the start of each pass: notice doorbells. May be NULL. */
@@ -50,7 +57,8 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 void host_port_leave(struct host_port *port);
 
 /* The GID of the port (network order), and the nic_env whose callbacks this port implements:
- * guarded memory, local wire, queue pair number blocks; .event calls config.event with config.ctx. */
+ * guarded memory, local wire, queue pair number blocks; .event calls config.event with config.ctx.
+ */
 void host_port_gid(const struct host_port *port, uint8_t gid[static 16]);
 void host_port_env(struct host_port *port, struct nic_env *env);
 

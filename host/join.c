@@ -113,8 +113,9 @@ static int place_check(struct join *join, const struct place *place)
 	if (error == EADDRNOTAVAIL)
 		SAY(join, "%s is not an address of this machine", place->text);
 	else if (error == EADDRINUSE)
-		SAY(join, "UDP port %d of %s is taken: unload rdma_rxe (rdma link delete), end the "
-			  "program that has it, or choose another address",
+		SAY(join,
+		    "UDP port %d of %s is taken: unload rdma_rxe (rdma link delete), end the "
+		    "program that has it, or choose another address",
 		    ROCE_PORT, place->text);
 	return error == EADDRNOTAVAIL || error == EADDRINUSE ? -error : 0;
 }
@@ -127,14 +128,16 @@ static void port_name(const struct place *place, char name[static NAME_BYTES])
 static int say_result(struct join *join, int result, const char *what)
 {
 	if (result == -ETIMEDOUT)
-		SAY(join, "the programs that share %s do not answer: they are stopped (in a debugger?); "
-			  "continue or end them",
+		SAY(join,
+		    "the programs that share %s do not answer: they are stopped (in a debugger?); "
+		    "continue or end them",
 		    what);
 	else if (result == -EUSERS)
 		SAY(join, "%d programs share %s already", SHM_MEMBER_MAX, what);
 	else if (result == -EPROTO)
-		SAY(join, "the programs that share %s use another version of this library; end them or "
-			  "choose another address",
+		SAY(join,
+		    "the programs that share %s use another version of this library; end them or "
+		    "choose another address",
 		    what);
 	else if (result == -ENOMEM)
 		SAY(join, "no room to map %llu GiB of address space for %s: raise ulimit -v",
@@ -238,7 +241,8 @@ static int join_named(struct join *join, const char *address)
 	}
 	result = join_place(join, &place, true);
 	if (result == -EACCES) {
-		SAY(join, "%s belongs to a port of another user; choose another address", place.text);
+		SAY(join, "%s belongs to a port of another user; choose another address",
+		    place.text);
 		return -EADDRINUSE;
 	}
 	return result;
@@ -258,7 +262,8 @@ static int join_loopback(struct join *join)
 	}
 	if (result != -EACCES)
 		return result;
-	SAY(join, "127.0.0.1 to 127.0.0.%d all belong to other users; name an address", LOOPBACK_COUNT);
+	SAY(join, "127.0.0.1 to 127.0.0.%d all belong to other users; name an address",
+	    LOOPBACK_COUNT);
 	return -EADDRINUSE;
 }
 
@@ -290,8 +295,8 @@ static int join_default(struct join *join)
 	return say_result(join, -ETIMEDOUT, "this user's port");
 }
 
-int host_join(const char *address, struct host_registry *registry, struct host_door *door, char *why,
-	      size_t why_size)
+int host_join(const char *address, struct host_registry *registry, struct host_door *door,
+	      char *why, size_t why_size)
 {
 	struct join join = {.registry = registry,
 			    .door = door,

@@ -14,8 +14,8 @@
  * 0 with a claimed *registry and the *door to answer at; or -errno with a sentence in why, as
  * host_port_join.
  */
-int host_join(const char *address, struct host_registry *registry, struct host_door *door, char *why,
-	      size_t why_size);
+int host_join(const char *address, struct host_registry *registry, struct host_door *door,
+	      char *why, size_t why_size);
 
 /* host_leave - undoes it. */
 void host_leave(struct host_registry *registry, struct host_door *door);

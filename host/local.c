@@ -14,15 +14,15 @@
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
 #endif
 
 enum {
 	SLOT_MASK = SHM_SLOT_COUNT - 1,
-	PACKET_BYTES_MIN = 12,		 /* a BTH */
-	POPULATE_BYTES = 256 * 1024,	 /* of a pool at a time: about 0.2 ms */
-	SHARE = 4,			 /* a peer may hold this many times as many cells as are free */
+	PACKET_BYTES_MIN = 12,       /* a BTH */
+	POPULATE_BYTES = 256 * 1024, /* of a pool at a time: about 0.2 ms */
+	SHARE = 4,                   /* a peer may hold this many times as many cells as are free */
 	NO_CELL = 0xffff,
 };
 
@@ -34,10 +34,10 @@ struct local_tx {
 	bool asked;
 	bool ready;
 	bool dead;
-	uint32_t tail; /* seq of the next slot to fill */
-	uint32_t head; /* last known ring->head */
-	uint32_t cell_count;		 /* cells in slots from head to tail */
-	uint16_t cells[SHM_SLOT_COUNT];	 /* of each of those slots, or NO_CELL */
+	uint32_t tail;                  /* seq of the next slot to fill */
+	uint32_t head;                  /* last known ring->head */
+	uint32_t cell_count;            /* cells in slots from head to tail */
+	uint16_t cells[SHM_SLOT_COUNT]; /* of each of those slots, or NO_CELL */
 	/* what commit will store */
 	uint16_t next_cell;
 	uint64_t word;
@@ -70,7 +70,8 @@ void host_local_init(struct host_local *local, struct host_registry *registry)
 	memset(local, 0, sizeof(*local));
 	local->registry = registry;
 	local->self = host_registry_member(registry, registry->slot);
-	local->fences = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
+	local->fences =
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
 	atomic_store(&local->self->fences, local->fences);
 	local->pool.base = host_registry_pool(registry, registry->slot)->bytes;
 	local->pool.free_count = SHM_CELL_COUNT;
@@ -86,7 +87,7 @@ void host_local_free(struct host_local *local)
 	}
 }
 
-/* ---- sending ------------------------------------------------------------------------------------ */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 static struct local_tx *tx_of(struct host_local *local, uint32_t slot)
 {
@@ -338,7 +339,7 @@ void host_local_bury(struct host_local *local, uint32_t slot, uint32_t generatio
 	madvise(tx->ring, sizeof(*tx->ring), MADV_REMOVE);
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------ */
 
 static void rx_forget(struct host_local *local, uint32_t slot)
 {
@@ -361,8 +362,7 @@ static void rx_attach(struct host_local *local, uint32_t slot)
 	struct shm_ring *ring = host_registry_ring(local->registry, slot, local->registry->slot);
 	uint32_t start;
 
-	if (atomic_load(&peer->state) != SHM_LIVE ||
-	    (rx->attached && rx->generation == generation))
+	if (atomic_load(&peer->state) != SHM_LIVE || (rx->attached && rx->generation == generation))
 		return;
 	if (!ring_populate(ring) || getrandom(&start, sizeof(start), 0) != sizeof(start))
 		return;
@@ -398,8 +398,8 @@ static void rx_attach_asking(struct host_local *local)
 }
 
 /*
- * Brings the packet's lines over, all at once: the copy that follows would ask for them a few at a time.
- * The pages of a pool are mapped some at a time, too; the sender has given them memory.
+ * Brings the packet's lines over, all at once: the copy that follows would ask for them a few at a
+ * time. The pages of a pool are mapped some at a time, too; the sender has given them memory.
  */
 static void rx_fetch(struct local_rx *rx, uint32_t off, uint32_t len)
 {
@@ -445,8 +445,8 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 {
 	while (run->packets < run->limit->packets && run->bytes < run->limit->bytes) {
 		uint32_t index = rx->head & SLOT_MASK;
-		uint64_t word = atomic_load_explicit(&rx->ring->slots[index].word,
-						     memory_order_acquire);
+		uint64_t word =
+		    atomic_load_explicit(&rx->ring->slots[index].word, memory_order_acquire);
 		const uint8_t *packet;
 		uint32_t len;
 
@@ -467,8 +467,9 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 	}
 }
 
-/* Gives the room back, and wakes a sender that sleeps for want of it. It set its bit before it looked
- * at head for the last time, with a membarrier between; so we may read the bit without a fence. */
+/* Gives the room back, and wakes a sender that sleeps for want of it. It set its bit before it
+ * looked at head for the last time, with a membarrier between; so we may read the bit without a
+ * fence. */
 static void rx_publish(struct host_local *local, struct local_rx *rx, uint32_t slot)
 {
 	struct shm_member *peer = host_registry_member(local->registry, slot);
@@ -521,7 +522,7 @@ void host_local_sweep(struct host_local *local)
 	}
 }
 
-/* ---- waking ------------------------------------------------------------------------------------- */
+/* ---- waking --------------------------------------------------------------------------------- */
 
 static void flush_word(struct host_local *local, uint32_t word)
 {

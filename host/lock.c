@@ -39,8 +39,8 @@ bool host_lock_try_release_slow(struct host_lock *lock)
 
 bool host_lock_release(struct host_lock *lock)
 {
-	uint32_t word = atomic_fetch_and_explicit(&lock->word, ~(uint32_t)HOST_LOCK_HELD,
-						  memory_order_acq_rel);
+	uint32_t word =
+	    atomic_fetch_and_explicit(&lock->word, ~(uint32_t)HOST_LOCK_HELD, memory_order_acq_rel);
 
 	if (word >= HOST_LOCK_WAITER)
 		lock_wake(lock);
@@ -49,16 +49,15 @@ bool host_lock_release(struct host_lock *lock)
 
 void host_lock_acquire(struct host_lock *lock)
 {
-	uint32_t word = atomic_fetch_add_explicit(&lock->word, HOST_LOCK_WAITER,
-						  memory_order_acq_rel) +
-			HOST_LOCK_WAITER;
+	uint32_t word =
+	    atomic_fetch_add_explicit(&lock->word, HOST_LOCK_WAITER, memory_order_acq_rel) +
+	    HOST_LOCK_WAITER;
 
 	for (unsigned int spins = 0;; spins++) {
 		if (!(word & HOST_LOCK_HELD)) {
 			if (atomic_compare_exchange_weak_explicit(
-				    &lock->word, &word,
-				    (word | HOST_LOCK_HELD) - HOST_LOCK_WAITER,
-				    memory_order_acq_rel, memory_order_relaxed))
+				&lock->word, &word, (word | HOST_LOCK_HELD) - HOST_LOCK_WAITER,
+				memory_order_acq_rel, memory_order_relaxed))
 				return;
 			continue;
 		}

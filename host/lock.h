@@ -4,13 +4,14 @@
  *
  * One word. bit 0: held. bit 1: a pass is asked for. bits 31..8: how many control calls wait.
  *
- * A thread with work for the NIC calls host_lock_try_or_ask. Either it gets the lock, or its request is
- * recorded in the same atomic operation that found the lock held; and the holder can give the lock up
- * only by an atomic operation that finds no request. So a request is never lost. Its memory (a doorbell
- * record) is ordered before the request, and the request before the pass that answers it.
+ * A thread with work for the NIC calls host_lock_try_or_ask. Either it gets the lock, or its
+ * request is recorded in the same atomic operation that found the lock held; and the holder can
+ * give the lock up only by an atomic operation that finds no request. So a request is never lost.
+ * Its memory (a doorbell record) is ordered before the request, and the request before the pass
+ * that answers it.
  *
- * A control call waits (futex). While one waits, passes are asked for and not begun, so that a polling
- * thread does not keep it out; it runs them when it is done.
+ * A control call waits (futex). While one waits, passes are asked for and not begun, so that a
+ * polling thread does not keep it out; it runs them when it is done.
  */
 #ifndef HOST_LOCK_H
 #define HOST_LOCK_H
@@ -42,9 +43,8 @@ static inline bool host_lock_try_or_ask(struct host_lock *lock)
 		bool free = word == HOST_LOCK_ASKED || word == 0;
 		uint32_t next = free ? HOST_LOCK_HELD : (word | HOST_LOCK_ASKED);
 
-		if (atomic_compare_exchange_weak_explicit(&lock->word, &word, next,
-							  memory_order_acq_rel,
-							  memory_order_relaxed))
+		if (atomic_compare_exchange_weak_explicit(
+			&lock->word, &word, next, memory_order_acq_rel, memory_order_relaxed))
 			return free;
 	}
 }
@@ -70,8 +70,8 @@ static inline bool host_lock_try_release(struct host_lock *lock)
 	       host_lock_try_release_slow(lock);
 }
 
-/* host_lock_release - gives up the lock even if a pass was asked for; true: one still is, and somebody
- * must be told. */
+/* host_lock_release - gives up the lock even if a pass was asked for; true: one still is, and
+ * somebody must be told. */
 bool host_lock_release(struct host_lock *lock);
 
 /* host_lock_acquire - waits for the lock. Not recursive. */

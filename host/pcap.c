@@ -28,11 +28,11 @@ struct pcap_record {
 };
 
 static const struct pcap_header header = {
-	.magic = 0xa1b23c4d, /* nanoseconds */
-	.major = 2,
-	.minor = 4,
-	.snap_bytes = HOST_PCAP_FRAME_MAX,
-	.link_type = 1, /* Ethernet */
+    .magic = 0xa1b23c4d, /* nanoseconds */
+    .major = 2,
+    .minor = 4,
+    .snap_bytes = HOST_PCAP_FRAME_MAX,
+    .link_type = 1, /* Ethernet */
 };
 
 static void pcap_name(char *name, size_t size, const char *path)

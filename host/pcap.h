@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pcap.h - a capture of every packet that the NIC sends and gets, as Wireshark and `rig5 decode` read it:
- * nanosecond pcap [pcap-savefile(5)], Ethernet frames with IP, UDP and a right ICRC around the packet,
- * whatever wire it took.
+ * pcap.h - a capture of every packet that the NIC sends and gets, as Wireshark and `rig5 decode`
+ * read it: nanosecond pcap [pcap-savefile(5)], Ethernet frames with IP, UDP and a right ICRC around
+ * the packet, whatever wire it took.
  *
- * One record is one write to a file opened for appending, so several processes may share a file; each
- * packet between them is then in it twice. One owner at a time per struct host_pcap.
+ * One record is one write to a file opened for appending, so several processes may share a file;
+ * each packet between them is then in it twice. One owner at a time per struct host_pcap.
  */
 #ifndef HOST_PCAP_H
 #define HOST_PCAP_H
@@ -18,15 +18,15 @@
 enum { HOST_PCAP_FRAME_MAX = 9216 };
 
 struct host_pcap {
-	int fd; /* -1: off */
+	int fd;          /* -1: off */
 	uint64_t failed; /* records that could not be written, or made no frame */
 	uint8_t record[16 + HOST_PCAP_FRAME_MAX];
 };
 
 /*
- * host_pcap_open - appends to the file at path, in which every "%p" stands for the process's number; a
- * new or empty file gets the header. 0; or -errno: as open(2) said, or -EEXIST if the file holds
- * something that is no such capture.
+ * host_pcap_open - appends to the file at path, in which every "%p" stands for the process's
+ * number; a new or empty file gets the header. 0; or -errno: as open(2) said, or -EEXIST if the
+ * file holds something that is no such capture.
  */
 int host_pcap_open(struct host_pcap *pcap, const char *path);
 void host_pcap_close(struct host_pcap *pcap);

@@ -30,7 +30,7 @@ enum { KEEP_STDERR = 0 };
 /* Room for a signal frame of wide registers and for the program's thread-local data. */
 enum { STACK_BYTES = 512 * 1024 };
 
-/* ---- the port's own threads ------------------------------------------------------------------- */
+/* ---- the port's own threads ----------------------------------------------------------------- */
 
 /* All signals but faults, which a guarded copy may take. */
 static void mask_for_threads(sigset_t *mask)
@@ -60,7 +60,7 @@ static int thread_start(pthread_t *thread, void *(*body)(void *), struct host_po
 	return -error;
 }
 
-/* A descriptor that somebody may wait to see closed (a pipe, a socket) must not be kept open here. */
+/* A descriptor that somebody may wait to see closed (a pipe, a socket) must not stay open here. */
 static bool stderr_may_stay(void)
 {
 	struct stat stat;
@@ -88,8 +88,8 @@ static bool close_between(unsigned int first, unsigned int last, unsigned int fl
 	return first > last || syscall(SYS_close_range, first, last, flags) == 0;
 }
 
-/* Unshares the table and closes all from 3 on, but two (below 3: none). From above, because the range
- * that unshares must not be empty. */
+/* Unshares the table and closes all from 3 on, but two (below 3: none). From above, because the
+ * range that unshares must not be empty. */
 static bool close_all_but(int one, int other)
 {
 	unsigned int low = (unsigned int)(one < other ? one : other);
@@ -103,8 +103,8 @@ static bool close_all_but(int one, int other)
 
 /*
  * A table of descriptors for this thread and those it starts, without the application's. If the
- * kernel has no such call (before Linux 5.9) the port's descriptors live in the application's table:
- * then a child of fork that lives on keeps the port's name taken.
+ * kernel has no such call (before Linux 5.9) the port's descriptors live in the application's
+ * table: then a child of fork that lives on keeps the port's name taken.
  */
 static bool table_unshare(const struct host_port *port)
 {
@@ -128,8 +128,8 @@ static bool table_unshare(const struct host_port *port)
 
 static int port_join(struct host_port *port)
 {
-	int result = host_join(port->address, &port->registry, &port->door, port->why,
-			       port->why_size);
+	int result =
+	    host_join(port->address, &port->registry, &port->door, port->why, port->why_size);
 
 	if (result < 0)
 		return result;
@@ -204,7 +204,7 @@ static void *port_body(void *arg)
 	return NULL;
 }
 
-/* ---- join and leave --------------------------------------------------------------------------- */
+/* ---- join and leave ------------------------------------------------------------------------- */
 
 static void port_free(struct host_port *port)
 {
@@ -224,8 +224,8 @@ static void port_free(struct host_port *port)
 static uint32_t *alive_page(void)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uint32_t *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t *page =
+	    mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return NULL;
@@ -318,9 +318,9 @@ int host_port_start(struct host_port *port, struct nic *nic)
 	return 0;
 }
 
-/* ---- the control lock --------------------------------------------------------------------------- */
+/* ---- the control lock ----------------------------------------------------------------------- */
 
-/* A thread that blocks faults would die of one in here: it does not block them while it is in here. */
+/* A thread that blocks faults would die of one in here: it does not block them meanwhile. */
 void host_port_lock(struct host_port *port)
 {
 	sigset_t faults, old;

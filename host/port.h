@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * port.h - the inside of a struct host_port, shared by port.c (its life) and engine.c (who runs when).
+ * port.h - the inside of a struct host_port, shared by port.c (its life) and engine.c (who runs
+ * when).
  *
  * Threads of a port:
  *   application threads   lend themselves in host_port_progress; hold the lock for control calls
  *   "rig5-port"           joins, answers newcomers, leaves; asleep in poll(2) between
  *   "rig5-engine"         runs passes when no application thread does; asleep on member->wake
- * The two of ours block all signals but faults, and have a table of descriptors of their own, so that
- * neither a fork of the application nor a close of all its descriptors touches the port.
+ * The two of ours block all signals but faults, and have a table of descriptors of their own, so
+ * that neither a fork of the application nor a close of all its descriptors touches the port.
  *
  * What is marked [lock] is read and written under the lock only.
  */
@@ -37,23 +38,23 @@ enum host_mode { HOST_IDLE, HOST_WATCH };
 
 struct host_port {
 	_Alignas(64) struct host_lock lock;
-	_Atomic uint32_t app_passes;	/* passes that application threads ran */
-	_Atomic int mode;		/* enum host_mode */
-	_Atomic uint64_t engine_until_ns; /* when the sleeping engine wakes by itself; 0: it is awake */
+	_Atomic uint32_t app_passes; /* passes that application threads ran */
+	_Atomic int mode;            /* enum host_mode */
+	_Atomic uint64_t engine_until_ns; /* when the engine wakes by itself; 0: it is awake */
 	_Atomic bool stop;
 
-	_Alignas(64) struct nic *nic;	/* [lock] */
-	struct host_local *local;	/* [lock] */
-	struct host_clock clock;	/* [lock] */
-	uint64_t deadline_ns;		/* [lock] of the NIC, after the last pass */
-	enum nic_more more;		/* [lock] what the last pass said */
-	uint32_t pass_count;		/* [lock] */
-	uint32_t streak;		/* [lock] application passes in a row while IDLE */
-	uint64_t streak_ns;		/* [lock] when it began */
-	sigset_t control_mask;		/* [lock] of the thread in host_port_lock */
+	_Alignas(64) struct nic *nic; /* [lock] */
+	struct host_local *local;     /* [lock] */
+	struct host_clock clock;      /* [lock] */
+	uint64_t deadline_ns;         /* [lock] of the NIC, after the last pass */
+	enum nic_more more;           /* [lock] what the last pass said */
+	uint32_t pass_count;          /* [lock] */
+	uint32_t streak;              /* [lock] application passes in a row while IDLE */
+	uint64_t streak_ns;           /* [lock] when it began */
+	sigset_t control_mask;        /* [lock] of the thread in host_port_lock */
 
-	struct host_pcap *pcap;		/* [lock] NULL: no capture */
-	struct host_faulty *faulty;	/* [lock] NULL: a good wire */
+	struct host_pcap *pcap;     /* [lock] NULL: no capture */
+	struct host_faulty *faulty; /* [lock] NULL: a good wire */
 
 	struct host_port_config config;
 	char *name;
@@ -61,10 +62,10 @@ struct host_port {
 	uint8_t gid[16];
 	struct host_registry registry;
 	struct host_door door;
-	uint32_t *alive;		/* a page that a child of fork finds wiped */
+	uint32_t *alive; /* a page that a child of fork finds wiped */
 	pthread_t port_thread;
 	pthread_t engine_thread;
-	int engine_done;		/* eventfd, in the threads' table */
+	int engine_done; /* eventfd, in the threads' table */
 	bool own_table;
 	sem_t joined;
 	int join_result;
@@ -74,8 +75,8 @@ struct host_port {
 
 /*
  * host_env_init - what the environment asks of the wire: RIG5_PCAP=<file> (host/pcap.h) and
- * RIG5_FAULT=<faults> (host/faulty.h). Before the port's threads start. 0, or -errno with a sentence in
- * port->why. host_env_free undoes it.
+ * RIG5_FAULT=<faults> (host/faulty.h). Before the port's threads start. 0, or -errno with a
+ * sentence in port->why. host_env_free undoes it.
  */
 int host_env_init(struct host_port *port);
 void host_env_free(struct host_port *port);

@@ -112,7 +112,8 @@ int host_registry_found(struct host_registry *registry, const char *address,
 	port->uid = geteuid();
 	memcpy(port->gid, gid, 16);
 	strncpy(port->address, address, sizeof(port->address) - 1);
-	/* A random start: numbers over 65,535 are the rule, and those of a port before do not return. */
+	/* A random start: numbers over 65,535 are the rule, and those of a port before do not
+	 * return. */
 	atomic_store(&port->block_next, random_u32());
 	for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++)
 		atomic_store(&host_registry_member(registry, i)->generation, random_u32());
@@ -207,8 +208,7 @@ static void slot_punch(struct host_registry *registry, uint32_t slot)
 	for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++) {
 		madvise(host_registry_ring(registry, slot, i), SHM_RING_BYTES, MADV_REMOVE);
 		if (atomic_load(&host_registry_member(registry, i)->state) == SHM_FREE)
-			madvise(host_registry_ring(registry, i, slot), SHM_RING_BYTES,
-				MADV_REMOVE);
+			madvise(host_registry_ring(registry, i, slot), SHM_RING_BYTES, MADV_REMOVE);
 	}
 }
 

@@ -2,13 +2,14 @@
 /*
  * registry.h - one process's membership in a port: the mapped memfd, its slot, its number blocks.
  *
- * Liveness is a byte lock on the memfd per slot, which the kernel drops when the process ends. Such a
- * lock belongs to a table of descriptors and goes when any descriptor of the file in that table is
- * closed; so the port's own threads have a table of their own (host/threads.c), and every function here
- * marked [own table] must be called by one of them.
+ * Liveness is a byte lock on the memfd per slot, which the kernel drops when the process ends. Such
+ * a lock belongs to a table of descriptors and goes when any descriptor of the file in that table
+ * is closed; so the port's own threads have a table of their own (host/threads.c), and every
+ * function here marked [own table] must be called by one of them.
  *
- * Nothing outlives the members: when the last one is gone the kernel frees the file. A member that died
- * leaves its slot, its blocks and its rings' memory until somebody joins or the other end notices.
+ * Nothing outlives the members: when the last one is gone the kernel frees the file. A member that
+ * died leaves its slot, its blocks and its rings' memory until somebody joins or the other end
+ * notices.
  */
 #ifndef HOST_REGISTRY_H
 #define HOST_REGISTRY_H
@@ -48,12 +49,13 @@ static inline struct shm_ring *host_registry_ring(const struct host_registry *re
 	       (src * SHM_MEMBER_MAX + dst);
 }
 
-static inline struct shm_pool *host_registry_pool(const struct host_registry *registry, uint32_t src)
+static inline struct shm_pool *host_registry_pool(const struct host_registry *registry,
+						  uint32_t src)
 {
 	return (struct shm_pool *)((char *)registry->map + SHM_POOLS_OFFSET) + src;
 }
 
-/* host_registry_found - a new, empty registry [own table]. 0 or -errno. address: at most 63 bytes. */
+/* host_registry_found - a new, empty registry [own table]. 0 or -errno. address: below 64 bytes. */
 int host_registry_found(struct host_registry *registry, const char *address,
 			const uint8_t gid[static 16]);
 
@@ -77,10 +79,11 @@ void host_registry_close(struct host_registry *registry);
 /* host_registry_alive - whether the member in slot lives [own table]. */
 bool host_registry_alive(const struct host_registry *registry, uint32_t slot);
 
-/* host_registry_block - one more block of numbers for this member: top 12 bits. -ENOSPC. Any thread. */
+/* host_registry_block - one more block of numbers for this member: top 12 bits. -ENOSPC. Any
+ * thread. */
 int host_registry_block(struct host_registry *registry, uint32_t *block);
 
-/* host_registry_wake - wakes the member's engine if it sleeps. Any thread. true: by a system call. */
+/* host_registry_wake - wakes the member's engine if it sleeps; true if it did. Any thread. */
 bool host_registry_wake(struct shm_member *member);
 
 /* host_registry_owner - slot of the owner of queue pair number qpn, or -1. Any thread. */

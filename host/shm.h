@@ -7,11 +7,11 @@
  *   1 MiB      struct shm_ring   [256][256]  of member [src] to member [dst], 68 KiB each
  *   4.3 GiB    struct shm_pool   [256]       where member [src] puts large packets, 4 MiB each
  *
- * Everybody who maps it runs as the same user, and still may write nonsense into it: whatever is read
- * here is copied once, checked and then used. Nobody trusts a pointer or a length from it.
+ * Everybody who maps it runs as the same user, and still may write nonsense into it: whatever is
+ * read here is copied once, checked and then used. Nobody trusts a pointer or a length from it.
  *
- * Who writes what: a field's comment names its only writer. Words with several writers are changed with
- * atomic operations. Lines of 64 bytes are kept apart by writer.
+ * Who writes what: a field's comment names its only writer. Words with several writers are changed
+ * with atomic operations. Lines of 64 bytes are kept apart by writer.
  */
 #ifndef HOST_SHM_H
 #define HOST_SHM_H
@@ -32,28 +32,29 @@ enum {
 	SHM_CELL_BYTES = 66 * SHM_LINE_BYTES, /* the largest MTU and any header */
 	SHM_PACKET_BYTES_MAX = SHM_CELL_BYTES,
 	/*
-	 * A multiple of a core's own cache: a line that the other core still has, dirty, takes 10 ns to
-	 * come over, one that has gone to the shared cache 2 (measured: 8 GB/s with 512 KiB, 39 with
-	 * 4 MiB). A stream that keeps ahead of its reader by more than that cache runs at memory speed.
+	 * A multiple of a core's own cache: a line that the other core still has, dirty, takes 10
+	 * ns to come over, one that has gone to the shared cache 2 (measured: 8 GB/s with 512 KiB,
+	 * 39 with 4 MiB). A stream that keeps ahead of its reader by more than that cache runs at
+	 * memory speed.
 	 */
 	SHM_POOL_BYTES = 4 << 20,
 	SHM_CELL_COUNT = SHM_POOL_BYTES / SHM_CELL_BYTES,
 	SHM_VERSION = 1,
 };
 
-#define SHM_MAGIC 0x74726f7035676972ull /* "rig5port" */
+#define SHM_MAGIC          0x74726f7035676972ull /* "rig5port" */
 #define SHM_MEMBERS_OFFSET (128ull << 10)
-#define SHM_RINGS_OFFSET (1ull << 20)
-#define SHM_POOLS_OFFSET                                                                           \
+#define SHM_RINGS_OFFSET   (1ull << 20)
+#define SHM_POOLS_OFFSET \
 	(SHM_RINGS_OFFSET + (uint64_t)SHM_MEMBER_MAX * SHM_MEMBER_MAX * SHM_RING_BYTES)
 #define SHM_BYTES (SHM_POOLS_OFFSET + (uint64_t)SHM_MEMBER_MAX * SHM_POOL_BYTES)
 
 /* Byte locks on the memfd [fcntl(2) F_SETLK]: who holds the join lock, and which members live. */
-#define SHM_LOCK_JOIN 0
+#define SHM_LOCK_JOIN         0
 #define SHM_LOCK_MEMBER(slot) (16 + (slot))
 
 struct shm_port {
-	uint64_t magic;	       /* founder, before anybody else sees the file; so all up to address */
+	uint64_t magic; /* founder, before anybody else sees the file; so all up to address */
 	uint32_t version;
 	uint32_t uid;
 	uint8_t gid[16];
@@ -63,9 +64,9 @@ struct shm_port {
 };
 
 enum shm_wake {
-	SHM_AWAKE = 0,	  /* somebody polls; sending needs no system call */
-	SHM_ASLEEP = 1,	  /* the engine waits here: whoever changes it to SHM_KICKED wakes it */
-	SHM_KICKED = 2,	  /* the engine is awake and will look again before it sleeps */
+	SHM_AWAKE = 0,  /* somebody polls; sending needs no system call */
+	SHM_ASLEEP = 1, /* the engine waits here: whoever changes it to SHM_KICKED wakes it */
+	SHM_KICKED = 2, /* the engine is awake and will look again before it sleeps */
 };
 
 enum shm_state { SHM_FREE = 0, SHM_LIVE = 1 };
@@ -73,16 +74,16 @@ enum shm_state { SHM_FREE = 0, SHM_LIVE = 1 };
 struct shm_member {
 	/* Read by senders for each packet. */
 	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t wake; /* enum shm_wake, a futex */
-	_Atomic uint32_t generation; /* joiner, under the join lock: a new one per claim and release */
-	_Atomic uint32_t state;	     /* enum shm_state, likewise */
+	_Atomic uint32_t generation; /* joiner, under the join lock: changes when the owner does */
+	_Atomic uint32_t state;      /* enum shm_state, likewise */
 	_Atomic uint32_t fences;     /* member: 1: it cannot membarrier, so senders must fence */
 	/* Members that ask to send to this one; each sets its bit, this one clears. */
 	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t asking[SHM_WORD_COUNT];
 	/* Members asleep until this one has taken something; likewise. */
 	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t waiting[SHM_WORD_COUNT];
 	/*
-	 * Member: whose packets it may be reading. While a live member reads from a slot's rings or pool,
-	 * nobody new gets that slot: what it reads must not change.
+	 * Member: whose packets it may be reading. While a live member reads from a slot's rings or
+	 * pool, nobody new gets that slot: what it reads must not change.
 	 */
 	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t reading[SHM_WORD_COUNT];
 	uint32_t pid;   /* for people only */
@@ -90,9 +91,9 @@ struct shm_member {
 };
 
 /*
- * A slot's word says what is in it; it is stored last, with release order, and is the only thing that
- * makes a packet visible. seq is the free-running position of the slot, so a word of the lap before
- * does not match, and the words of a new ring are zero.
+ * A slot's word says what is in it; it is stored last, with release order, and is the only thing
+ * that makes a packet visible. seq is the free-running position of the slot, so a word of the lap
+ * before does not match, and the words of a new ring are zero.
  *
  *   bits 31..0  seq    47..32  packet bytes    63..48  enum shm_kind
  */
@@ -112,15 +113,16 @@ struct shm_slot {
 };
 
 struct shm_ring {
-	/* Receiver. A sender may use the ring when ready names its and the receiver's generation. */
+	/* Receiver. A sender may use the ring when ready names both ends' generations. */
 	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t ready; /* src's << 32 | dst's */
 	uint32_t start_seq;
-	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t head; /* receiver: seq of the oldest slot not taken */
+	/* Receiver: seq of the oldest slot that it has not taken. */
+	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t head;
 	/* Sender. */
 	_Alignas(4096) struct shm_slot slots[SHM_SLOT_COUNT];
 };
 
-/* Owner. Which cells are free is the owner's private knowledge; it learns it from the rings' heads. */
+/* Owner. Which cells are free only the owner knows; it learns it from the rings' heads. */
 struct shm_pool {
 	uint8_t bytes[SHM_POOL_BYTES];
 };

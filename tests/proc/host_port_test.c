@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host/: processes that share a port exchange packets, and die, stop, fork and leave as they please.
- * Each test has its own address; each process a NIC that counts and echoes (host_stub.h).
+ * host/: processes that share a port exchange packets, and die, stop, fork and leave as they
+ * please. Each test has its own address; each process a NIC that counts and echoes (host_stub.h).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ static bool name_taken(const char *address)
 	return found;
 }
 
-/* ---- what children do ------------------------------------------------------------------------------ */
+/* ---- what children do ----------------------------------------------------------------------- */
 
 /* A member that lets its engine do everything until it is told to end. */
 static int passive(const char *address, int in, int out)
@@ -140,7 +140,7 @@ static int careless(const char *address, int in, int out)
 	return 0;
 }
 
-/* ---- exchange --------------------------------------------------------------------------------------- */
+/* ---- exchange ------------------------------------------------------------------------------- */
 
 static void exchange(const char *address, int (*peer_body)(const char *, int, int), bool poll)
 {
@@ -217,9 +217,10 @@ static void test_three(void **state)
 	assert_int_equal(finish(&b), 0);
 }
 
-/* ---- death and stopping ---------------------------------------------------------------------------- */
+/* ---- death and stopping --------------------------------------------------------------------- */
 
-/* Killed in the middle: we go on, see that it is dead, and a newcomer gets its place and our packets. */
+/* Killed in the middle: we go on, see that it is dead, and a newcomer gets its place and our
+ * packets. */
 static void test_kill_and_rejoin(void **state)
 {
 	struct child victim = start(passive, "127.0.9.5"), heir, second;
@@ -236,7 +237,8 @@ static void test_kill_and_rejoin(void **state)
 	kill(victim.pid, SIGKILL);
 	waitpid(victim.pid, &status, 0);
 	stub_queue(port, &nic, dead, 100000, 1000, qpn);
-	/* The wire fills up and blocks; asking about the peer finds it dead; then packets are dropped. */
+	/* The wire fills up and blocks; asking about the peer finds it dead; then packets are
+	 * dropped. */
 	for (int i = 0; i < MS && nic.to_send; i++) {
 		host_port_lock(port);
 		untaken = nic.env.tx_untaken(nic.env.ctx, &nic.path, dead);
@@ -249,14 +251,15 @@ static void test_kill_and_rejoin(void **state)
 	peer = (uint32_t)told(heir.from);
 	assert_int_not_equal(peer, dead);
 	assert_int_equal(host_registry_owner(&port->registry, dead), -1);
-	/* We may have been reading the dead one's packets: until we say that we do not, its slot (0) is
-	 * not given away. Then it is: to this newcomer or the next. */
+	/* We may have been reading the dead one's packets: until we say that we do not, its slot
+	 * (0) is not given away. Then it is: to this newcomer or the next. */
 	slot = host_registry_owner(&port->registry, peer);
 	assert_true(slot == 0 || slot == 2);
 	for (int i = 0; slot && i < MS && port->local->self->reading[0] & 1; i++)
 		usleep(1000);
 	second = start(passive, "127.0.9.5");
-	assert_int_equal(host_registry_owner(&port->registry, (uint32_t)told(second.from)), 2 - slot);
+	assert_int_equal(host_registry_owner(&port->registry, (uint32_t)told(second.from)),
+			 2 - slot);
 	assert_int_equal(finish(&second), 0);
 	nic.received = 0;
 	nic.next_number = 0;
@@ -328,7 +331,7 @@ static void test_exit_without_leave(void **state)
 	assert_false(name_taken("127.0.9.8"));
 }
 
-/* ---- fork ---------------------------------------------------------------------------------------------- */
+/* ---- fork ----------------------------------------------------------------------------------- */
 
 /* Joins, forks, and ends; the grandchild uses nothing, harms nothing, and lives on. */
 static int forker(const char *address, int in, int out)
@@ -394,9 +397,10 @@ static void test_close_all(void **state)
 	exchange("127.0.9.10", closer, false);
 }
 
-/* ---- other users --------------------------------------------------------------------------------------- */
+/* ---- other users ---------------------------------------------------------------------------- */
 
-/* As another user: the named address is refused in words, and the default port is at another address. */
+/* As another user: the named address is refused in words, and the default port is at another
+ * address. */
 static int other_user(const char *address, int in, int out)
 {
 	struct host_port_config config = {.name = "soft0", .address = address};
@@ -452,10 +456,10 @@ static void test_bad_addresses(void **state)
 		const char *name, *address, *say;
 		int result;
 	} cases[] = {
-		{"no address", "nonsense", "neither an IP address nor", -EINVAL},
-		{"empty", "", "neither an IP address nor", -EINVAL},
-		{"any", "0.0.0.0", "neither an IP address nor", -EINVAL},
-		{"elsewhere", "192.0.2.77", "not an address of this machine", -EADDRNOTAVAIL},
+	    {"no address", "nonsense", "neither an IP address nor", -EINVAL},
+	    {"empty", "", "neither an IP address nor", -EINVAL},
+	    {"any", "0.0.0.0", "neither an IP address nor", -EINVAL},
+	    {"elsewhere", "192.0.2.77", "not an address of this machine", -EADDRNOTAVAIL},
 	};
 
 	(void)state;
@@ -489,7 +493,7 @@ static void test_udp_port_taken(void **state)
 	host_port_leave(port);
 }
 
-/* ---- the engine ------------------------------------------------------------------------------------ */
+/* ---- the engine ----------------------------------------------------------------------------- */
 
 static uint64_t cpu_us(void)
 {
@@ -509,7 +513,8 @@ static void poll_until_watched(struct host_port *port)
 		host_port_progress(port);
 }
 
-/* 300 ms with an open port, after traffic and after polling: no pass, no time, no switch of threads. */
+/* 300 ms with an open port, after traffic and after polling: no pass, no time, no switch of
+ * threads. */
 static void test_idle_is_free(void **state)
 {
 	struct nic nic;
@@ -595,8 +600,8 @@ static bool reply_awaited(struct host_port *port, struct nic *nic, uint64_t goal
 	return nic->received == goal;
 }
 
-/* Packets to and fro, one at a time, while this end polls, sleeps or does nothing, in seeded disorder and
- * after seeded pauses: neither end ever sleeps through one. */
+/* Packets to and fro, one at a time, while this end polls, sleeps or does nothing, in seeded
+ * disorder and after seeded pauses: neither end ever sleeps through one. */
 static void test_no_wake_lost(void **state)
 {
 	struct child child = start(passive, "127.0.9.16");
@@ -612,7 +617,8 @@ static void test_no_wake_lost(void **state)
 	for (uint64_t i = 1; i <= 4000; i++) {
 		uint64_t way = base_prng_u64(&prng);
 
-		for (uint64_t n = base_prng_below(&prng, 2) * base_prng_below(&prng, 60); n > 0; n--)
+		for (uint64_t n = base_prng_below(&prng, 2) * base_prng_below(&prng, 60); n > 0;
+		     n--)
 			host_port_progress(port);
 		for (uint64_t n = base_prng_below(&prng, 3000); n > 0; n--)
 			__asm__ volatile("" ::: "memory");
@@ -644,14 +650,13 @@ static void noop(void *ctx, uint64_t now_ns)
 	atomic_fetch_add((_Atomic int *)ctx, host_guard_copy(NULL, &byte, NULL, 1) ? 100 : 1);
 }
 
-/* A thread that blocks SIGSEGV may lend itself: the pass, which touches bad memory, is the engine's. */
+/* A thread that blocks SIGSEGV may lend itself: the pass, which touches bad memory, is the
+ * engine's. */
 static void test_blocked_signals(void **state)
 {
 	static _Atomic int noticed;
-	struct host_port_config config = {.name = "soft0",
-					  .address = "127.0.9.15",
-					  .notice = noop,
-					  .ctx = &noticed};
+	struct host_port_config config = {
+		.name = "soft0", .address = "127.0.9.15", .notice = noop, .ctx = &noticed};
 	static struct nic nic = {.deadline_ns = UINT64_MAX};
 	struct host_port *port;
 	pthread_t thread;
@@ -674,24 +679,24 @@ static void test_blocked_signals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_engines_only),
-		cmocka_unit_test(test_both_poll),
-		cmocka_unit_test(test_one_polls),
-		cmocka_unit_test(test_three),
-		cmocka_unit_test(test_kill_and_rejoin),
-		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_nobody_answers),
-		cmocka_unit_test(test_exit_without_leave),
-		cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_close_all),
-		cmocka_unit_test(test_two_users),
-		cmocka_unit_test(test_bad_addresses),
-		cmocka_unit_test(test_udp_port_taken),
-		cmocka_unit_test(test_idle_is_free),
-		cmocka_unit_test(test_polling_ends),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_blocked_signals),
-		cmocka_unit_test(test_no_wake_lost),
+	    cmocka_unit_test(test_engines_only),
+	    cmocka_unit_test(test_both_poll),
+	    cmocka_unit_test(test_one_polls),
+	    cmocka_unit_test(test_three),
+	    cmocka_unit_test(test_kill_and_rejoin),
+	    cmocka_unit_test(test_stop),
+	    cmocka_unit_test(test_nobody_answers),
+	    cmocka_unit_test(test_exit_without_leave),
+	    cmocka_unit_test(test_fork),
+	    cmocka_unit_test(test_close_all),
+	    cmocka_unit_test(test_two_users),
+	    cmocka_unit_test(test_bad_addresses),
+	    cmocka_unit_test(test_udp_port_taken),
+	    cmocka_unit_test(test_idle_is_free),
+	    cmocka_unit_test(test_polling_ends),
+	    cmocka_unit_test(test_deadline),
+	    cmocka_unit_test(test_blocked_signals),
+	    cmocka_unit_test(test_no_wake_lost),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -2,7 +2,8 @@
 /*
  * host_stub.h - a NIC that only counts and echoes, so that the tests of host/ see the port alone.
  *
- * Each packet is STUB_PACKET_BYTES: 12 bytes where a BTH would be, a number, and what to do with it.
+ * Each packet is STUB_PACKET_BYTES: 12 bytes where a BTH would be, a number, and what to do with
+ * it.
  */
 #ifndef TESTS_HOST_STUB_H
 #define TESTS_HOST_STUB_H
@@ -148,8 +149,8 @@ static inline struct host_port *stub_start(struct nic *nic, const char *address,
 }
 
 /* Queues count packets of len bytes to dqpn; a progress or the engine sends them. */
-static inline void stub_queue(struct host_port *port, struct nic *nic, uint32_t dqpn, uint64_t count,
-			      size_t len, uint32_t reply_qpn)
+static inline void stub_queue(struct host_port *port, struct nic *nic, uint32_t dqpn,
+			      uint64_t count, size_t len, uint32_t reply_qpn)
 {
 	host_port_lock(port);
 	nic->dqpn = dqpn;

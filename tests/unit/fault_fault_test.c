@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fault/fault: verdicts come as often as configured, the same for the same seed, and by number and time
- * where a rule says so; judged over 100,000 packets.
+ * fault/fault: verdicts come as often as configured, the same for the same seed, and by number and
+ * time where a rule says so; judged over 100,000 packets.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +55,9 @@ static void test_rates(void **state)
 			uint32_t low = k == kind ? 4700 : 0, high = k == kind ? 5300 : 0;
 
 			if (count[k] < low || count[k] > high || fault.counts[k] != count[k])
-				fail_msg("%s only: %u of %s", fault_kind_name((enum fault_kind)kind),
-					 count[k], fault_kind_name((enum fault_kind)k));
+				fail_msg("%s only: %u of %s",
+					 fault_kind_name((enum fault_kind)kind), count[k],
+					 fault_kind_name((enum fault_kind)k));
 		}
 	}
 }
@@ -136,30 +137,31 @@ static void test_parse(void **state)
 		uint32_t drop_ppm;
 		uint64_t seed;
 	} cases[] = {
-		{"", true, 0, 0, 1},
-		{"drop=5%", true, 0, 50000, 1},
-		{"drop=5%,seed=18446744073709551615", true, 0, 50000, UINT64_MAX},
-		{"seed=7,drop=0.25%", true, 0, 2500, 7},
-		{"drop=100%", true, 0, 1000000, 1},
-		{"drop=123ppm", true, 0, 123, 1},
-		{"drop=0.00001%", true, 0, 0, 1},
-		{"drop=1%,corrupt=2%,reorder=3%,duplicate=4%,behind=16", true, 0, 10000, 1},
-		{"drop", false, 0, 0, 0},
-		{"drop=", false, 0, 0, 0},
-		{"drop=5", false, 0, 0, 0},
-		{"drop=101%", false, 0, 0, 0},
-		{"drop=100.1%", false, 0, 0, 0},
-		{"drop=1000001ppm", false, 0, 0, 0},
-		{"seed=1,drip=5%", false, 7, 0, 0},
-		{"seed=1 ,drop=5%", false, 0, 0, 0},
-		{"seed=18446744073709551616", false, 0, 0, 0},
-		{"drop@0", false, 0, 0, 0},
-		{"drop@1/0", false, 0, 0, 0},
-		{"from=5", false, 0, 0, 0},
-		{"until=99999999999999s", false, 0, 0, 0},
-		{"behind=17", false, 0, 0, 0},
-		{"drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,"
-		 "drop@1,drop@1,drop@1,drop@1,drop@1", false, 112, 0, 0},
+	    {"", true, 0, 0, 1},
+	    {"drop=5%", true, 0, 50000, 1},
+	    {"drop=5%,seed=18446744073709551615", true, 0, 50000, UINT64_MAX},
+	    {"seed=7,drop=0.25%", true, 0, 2500, 7},
+	    {"drop=100%", true, 0, 1000000, 1},
+	    {"drop=123ppm", true, 0, 123, 1},
+	    {"drop=0.00001%", true, 0, 0, 1},
+	    {"drop=1%,corrupt=2%,reorder=3%,duplicate=4%,behind=16", true, 0, 10000, 1},
+	    {"drop", false, 0, 0, 0},
+	    {"drop=", false, 0, 0, 0},
+	    {"drop=5", false, 0, 0, 0},
+	    {"drop=101%", false, 0, 0, 0},
+	    {"drop=100.1%", false, 0, 0, 0},
+	    {"drop=1000001ppm", false, 0, 0, 0},
+	    {"seed=1,drip=5%", false, 7, 0, 0},
+	    {"seed=1 ,drop=5%", false, 0, 0, 0},
+	    {"seed=18446744073709551616", false, 0, 0, 0},
+	    {"drop@0", false, 0, 0, 0},
+	    {"drop@1/0", false, 0, 0, 0},
+	    {"from=5", false, 0, 0, 0},
+	    {"until=99999999999999s", false, 0, 0, 0},
+	    {"behind=17", false, 0, 0, 0},
+	    {"drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,"
+	     "drop@1,drop@1,drop@1,drop@1,drop@1",
+	     false, 112, 0, 0},
 	};
 
 	(void)state;
@@ -170,8 +172,8 @@ static void test_parse(void **state)
 
 		if (good != cases[i].good || (!good && wrong != cases[i].wrong))
 			fail_msg("'%s': %d at %zu", cases[i].text, good, wrong);
-		if (good && (config.ppm[FAULT_DROP] != cases[i].drop_ppm ||
-			     config.seed != cases[i].seed))
+		if (good &&
+		    (config.ppm[FAULT_DROP] != cases[i].drop_ppm || config.seed != cases[i].seed))
 			fail_msg("'%s': %u ppm", cases[i].text, config.ppm[FAULT_DROP]);
 	}
 }
@@ -179,9 +181,9 @@ static void test_parse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rates),  cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_rules),  cmocka_unit_test(test_window),
-		cmocka_unit_test(test_parse),
+	    cmocka_unit_test(test_rates), cmocka_unit_test(test_seeds),
+	    cmocka_unit_test(test_rules), cmocka_unit_test(test_window),
+	    cmocka_unit_test(test_parse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,14 +148,14 @@ static void test_misbehaviour(void **state)
 {
 	enum { MAGIC = 0x35676972 };
 	static const struct misbehaviour cases[] = {
-		{"hangs up", 0, 0, 0, 0, -EAGAIN},
-		{"other magic", 1, 0, 8, 1, -EPROTO},
-		{"half a greeting", MAGIC, 0, 4, 0, -EPROTO},
-		{"no descriptors", MAGIC, 0, 8, 0, -EPROTO},
-		{"fewer than it says", MAGIC, 3, 8, 2, -EPROTO},
-		{"more than it says", MAGIC, 1, 8, 3, -EPROTO},
-		{"more than fit", MAGIC, 3, 8, 8, -EMFILE},
-		{"doors that do not exist", MAGIC, 4, 8, 2, -EPROTO},
+	    {"hangs up", 0, 0, 0, 0, -EAGAIN},
+	    {"other magic", 1, 0, 8, 1, -EPROTO},
+	    {"half a greeting", MAGIC, 0, 4, 0, -EPROTO},
+	    {"no descriptors", MAGIC, 0, 8, 0, -EPROTO},
+	    {"fewer than it says", MAGIC, 3, 8, 2, -EPROTO},
+	    {"more than it says", MAGIC, 1, 8, 3, -EPROTO},
+	    {"more than fit", MAGIC, 3, 8, 8, -EMFILE},
+	    {"doors that do not exist", MAGIC, 4, 8, 2, -EPROTO},
 	};
 
 	(void)state;
@@ -179,9 +179,9 @@ static void test_misbehaviour(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_answer),
-		TEST(test_nobody),
-		TEST(test_misbehaviour),
+	    TEST(test_answer),
+	    TEST(test_nobody),
+	    TEST(test_misbehaviour),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

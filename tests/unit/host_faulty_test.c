@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host/faulty: each kind of fault does to the packets of the local wire what its name says, by number,
- * so that the expected sequence can be written down.
+ * host/faulty: each kind of fault does to the packets of the local wire what its name says, by
+ * number, so that the expected sequence can be written down.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,15 +88,15 @@ static void test_kinds(void **state)
 	static const struct {
 		const char *faults, *want;
 	} cases[] = {
-		{"", "ABCDEFGH"},
-		{"drop@2,drop@5/2", "ACDFH"},
-		{"drop=100%", ""},
-		{"duplicate@3", "ABCCDEFGH"},
-		{"corrupt@1", "BCDEFGH"},
-		{"reorder@2,behind=1", "ACBDEFGH"},
-		{"reorder@1,reorder@2,behind=1", "CABDEFGH"},
-		{"reorder@8,behind=1", "ABCDEFG"},
-		{"drop@1,duplicate@2,reorder@3,behind=1", "BBDCEFGH"},
+	    {"", "ABCDEFGH"},
+	    {"drop@2,drop@5/2", "ACDFH"},
+	    {"drop=100%", ""},
+	    {"duplicate@3", "ABCCDEFGH"},
+	    {"corrupt@1", "BCDEFGH"},
+	    {"reorder@2,behind=1", "ACBDEFGH"},
+	    {"reorder@1,reorder@2,behind=1", "CABDEFGH"},
+	    {"reorder@8,behind=1", "ABCDEFG"},
+	    {"drop@1,duplicate@2,reorder@3,behind=1", "BBDCEFGH"},
 	};
 	static const size_t lens[] = {12, 56, 57, 4200};
 
@@ -129,9 +129,9 @@ static void test_not_understood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_not_understood),
+	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_everything),
+	    cmocka_unit_test(test_not_understood),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host/guard: a copy that faults returns false wherever the fault is, every length copies exactly its
- * bytes, and whoever handled faults before still does. Both the assembly and the plain C routines.
+ * host/guard: a copy that faults returns false wherever the fault is, every length copies exactly
+ * its bytes, and whoever handled faults before still does. Both the assembly and the plain C
+ * routines.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,9 +32,9 @@ struct routines {
 };
 
 static const struct routines kinds[] = {
-	{"native", host_guard_copy, host_guard_load32, host_guard_store32, host_guard_cas64},
-	{"portable", host_guard_portable_copy, host_guard_portable_load32,
-	 host_guard_portable_store32, host_guard_portable_cas64},
+    {"native", host_guard_copy, host_guard_load32, host_guard_store32, host_guard_cas64},
+    {"portable", host_guard_portable_copy, host_guard_portable_load32, host_guard_portable_store32,
+     host_guard_portable_cas64},
 };
 
 /* cmocka installs its own handler before each test. */
@@ -43,8 +44,7 @@ static void install(void **state)
 	assert_int_equal(host_guard_install(), 0);
 }
 
-#define FOR_EACH_KIND(kind)                                                                        \
-	for (const struct routines *kind = kinds; kind < kinds + 2; kind++)
+#define FOR_EACH_KIND(kind) for (const struct routines *kind = kinds; kind < kinds + 2; kind++)
 
 /* Three pages of which the outer two may not be touched. */
 static uint8_t *island(size_t *page_bytes)
@@ -67,7 +67,8 @@ static void test_lengths(void **state)
 	install(state);
 	for (size_t i = 0; i < sizeof(src); i++)
 		src[i] = (uint8_t)(i * 7 + 1);
-	FOR_EACH_KIND(kind) {
+	FOR_EACH_KIND(kind)
+	{
 		for (size_t n = 0; n < MAX * 4; n++) {
 			size_t len = n / 4, from = n * 5 % EDGE, to = n * 11 % EDGE;
 
@@ -81,17 +82,18 @@ static void test_lengths(void **state)
 	}
 }
 
-/* A range that crosses into a page without access fails at either end, as source and destination. */
+/* A range that crosses into a page without access fails at either end, as source and target. */
 static void test_fault_at_ends(void **state)
 {
-	static const size_t lens[] = {1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 48, 64, 65, 100, 128, 129,
-				      200, 256, 300, 1000, 4000};
+	static const size_t lens[] = {1,  2,  3,   4,   7,   8,   12,  16,  24,   32,  48,
+				      64, 65, 100, 128, 129, 200, 256, 300, 1000, 4000};
 	static uint8_t ours[8192];
 	size_t page;
 	uint8_t *good = island(&page);
 
 	install(state);
-	FOR_EACH_KIND(kind) {
+	FOR_EACH_KIND(kind)
+	{
 		for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 			size_t len = lens[i];
 
@@ -116,13 +118,14 @@ static void test_fault_in_the_middle(void **state)
 {
 	static uint8_t ours[3 * 4096];
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *base = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			     -1, 0);
+	uint8_t *base =
+	    mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	install(state);
 	memset(base, 0x5a, 3 * page);
 	munmap(base + page, page);
-	FOR_EACH_KIND(kind) {
+	FOR_EACH_KIND(kind)
+	{
 		memset(ours, 0, sizeof(ours));
 		assert_false(kind->copy(NULL, ours, base, sizeof(ours)));
 		assert_int_equal(ours[0], 0x5a);
@@ -137,13 +140,18 @@ static void test_fault_in_the_middle(void **state)
 /* Addresses that are no addresses, and the single-word accesses. */
 static void test_wild(void **state)
 {
-	static const uint64_t wild[] = {0, 8, 0xffffffffffffff00u, 0x8000000000000000u,
-					0x0000800000000000u, 0xdeadbeefdeadbee8u};
+	static const uint64_t wild[] = {0,
+					8,
+					0xffffffffffffff00u,
+					0x8000000000000000u,
+					0x0000800000000000u,
+					0xdeadbeefdeadbee8u};
 	uint64_t word = 0x1122334455667788u, old;
 	uint32_t value = 7;
 
 	install(state);
-	FOR_EACH_KIND(kind) {
+	FOR_EACH_KIND(kind)
+	{
 		for (size_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) {
 			void *at = (void *)(uintptr_t)wild[i];
 
@@ -175,7 +183,8 @@ static void test_truncated_file(void **state)
 	assert_int_equal(ftruncate(fd, (off_t)(2 * page)), 0);
 	map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_int_equal(ftruncate(fd, (off_t)page), 0);
-	FOR_EACH_KIND(kind) {
+	FOR_EACH_KIND(kind)
+	{
 		assert_true(kind->copy(NULL, &byte, map, 1));
 		assert_false(kind->copy(NULL, &byte, map + page, 1));
 		assert_false(kind->copy(NULL, map + page, &byte, 1));
@@ -209,7 +218,7 @@ static void test_probe(void **state)
 	munmap(good - page, 3 * page);
 }
 
-/* ---- children: what happens to a fault that is not ours ------------------------------------------ */
+/* ---- children: what happens to a fault that is not ours ------------------------------------- */
 
 static volatile sig_atomic_t handled;
 static sigjmp_buf out;
@@ -334,12 +343,12 @@ static void test_chaining(void **state)
 		int (*body)(void);
 		int want;
 	} cases[] = {
-		{"earlier handler", child_earlier_handler, 0},
-		{"later handler", child_later_handler, 0},
-		{"circle", child_circle, 0},
-		{"default action of a fault", child_default, 1000 + SIGSEGV},
-		{"default action of a sent signal", child_sent_signal, 1000 + SIGSEGV},
-		{"ignored sent signal", child_ignored, 0},
+	    {"earlier handler", child_earlier_handler, 0},
+	    {"later handler", child_later_handler, 0},
+	    {"circle", child_circle, 0},
+	    {"default action of a fault", child_default, 1000 + SIGSEGV},
+	    {"default action of a sent signal", child_sent_signal, 1000 + SIGSEGV},
+	    {"ignored sent signal", child_ignored, 0},
 	};
 
 	install(state);
@@ -378,14 +387,14 @@ static void test_thread_ready(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_fault_at_ends),
-		cmocka_unit_test(test_fault_in_the_middle),
-		cmocka_unit_test(test_wild),
-		cmocka_unit_test(test_truncated_file),
-		cmocka_unit_test(test_probe),
-		cmocka_unit_test(test_chaining),
-		cmocka_unit_test(test_thread_ready),
+	    cmocka_unit_test(test_lengths),
+	    cmocka_unit_test(test_fault_at_ends),
+	    cmocka_unit_test(test_fault_in_the_middle),
+	    cmocka_unit_test(test_wild),
+	    cmocka_unit_test(test_truncated_file),
+	    cmocka_unit_test(test_probe),
+	    cmocka_unit_test(test_chaining),
+	    cmocka_unit_test(test_thread_ready),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host/local: every packet arrives once, in order and whole, over many laps of the ring; a full ring,
- * a peer that is gone or replaced, and nonsense in shared memory end as local.h says.
- * Two members in one process: two host_local over one registry, whose second slot is filled in by hand.
+ * host/local: every packet arrives once, in order and whole, over many laps of the ring; a full
+ * ring, a peer that is gone or replaced, and nonsense in shared memory end as local.h says. Two
+ * members in one process: two host_local over one registry, whose second slot is filled in by hand.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static int teardown(void **state)
 
 struct sink {
 	uint32_t count;
-	uint64_t next;	/* number of the packet to come */
+	uint64_t next; /* number of the packet to come */
 	uint32_t wrong;
 };
 
@@ -217,7 +217,7 @@ static void test_limits(void **state)
 	assert_int_equal(sink.wrong, 0);
 }
 
-/* untaken: while asked and unanswered, while a packet lies in the ring; not after; not of the dead. */
+/* untaken: while asked and unanswered, while a packet lies there; not after; not of the dead. */
 static void test_untaken(void **state)
 {
 	struct sink sink = {0};
@@ -273,8 +273,8 @@ static void test_receiver_replaced(void **state)
 	assert_int_equal(sink.wrong, 0);
 }
 
-/* A new sender in the slot: it may write only after the receiver has prepared the ring, so a packet of
- * the old one that is being read stays what it was; a sweep forgets a sender that is gone. */
+/* A new sender in the slot: it may write only after the receiver has prepared the ring, so a packet
+ * of the old one that is being read stays what it was; a sweep forgets a sender that is gone. */
 static void test_sender_replaced(void **state)
 {
 	struct sink sink = {0};
@@ -304,15 +304,15 @@ static void test_hostile_slots(void **state)
 		uint64_t kind, len;
 		uint32_t off;
 	} cases[] = {
-		{"unknown kind", 3, 100, 0},
-		{"huge kind", 0xffff, 100, 0},
-		{"empty", SHM_KIND_INLINE, 0, 0},
-		{"below a BTH", SHM_KIND_INLINE, 11, 0},
-		{"inline beyond the slot", SHM_KIND_INLINE, SHM_INLINE_BYTES + 1, 0},
-		{"too long", SHM_KIND_CELL, SHM_PACKET_BYTES_MAX + 1, 0},
-		{"longest number", SHM_KIND_CELL, 0xffff, 0},
-		{"over the end", SHM_KIND_CELL, 100, SHM_POOL_BYTES - 99},
-		{"far away", SHM_KIND_CELL, 100, 0xffffffff},
+	    {"unknown kind", 3, 100, 0},
+	    {"huge kind", 0xffff, 100, 0},
+	    {"empty", SHM_KIND_INLINE, 0, 0},
+	    {"below a BTH", SHM_KIND_INLINE, 11, 0},
+	    {"inline beyond the slot", SHM_KIND_INLINE, SHM_INLINE_BYTES + 1, 0},
+	    {"too long", SHM_KIND_CELL, SHM_PACKET_BYTES_MAX + 1, 0},
+	    {"longest number", SHM_KIND_CELL, 0xffff, 0},
+	    {"over the end", SHM_KIND_CELL, 100, SHM_POOL_BYTES - 99},
+	    {"far away", SHM_KIND_CELL, 100, 0xffffffff},
 	};
 	struct sink sink = {0};
 	struct shm_ring *ring;
@@ -362,8 +362,8 @@ static void test_hostile_head(void **state)
 	assert_true(send_one(&pair.a, B_QPN, number, 1000));
 }
 
-/* Every word of the shared part random, and then random again between calls: nothing crashes, and every
- * packet handed out lies inside the ring (reading all of it shows that). */
+/* Every word of the shared part random, and then random again between calls: nothing crashes, and
+ * every packet handed out lies inside the ring (reading all of it shows that). */
 static void test_hostile_noise(void **state)
 {
 	struct base_prng prng;
@@ -377,8 +377,7 @@ static void test_hostile_noise(void **state)
 	ring = host_registry_ring(&pair.ra, 0, 1);
 	for (int i = 0; i < 3000; i++) {
 		struct shm_slot *slot =
-			&ring->slots[(pair.b.rx[0].head + base_prng_below(&prng, 3)) %
-				     SHM_SLOT_COUNT];
+		    &ring->slots[(pair.b.rx[0].head + base_prng_below(&prng, 3)) % SHM_SLOT_COUNT];
 		uint64_t word = base_prng_u64(&prng);
 
 		if (base_prng_below(&prng, 4))
@@ -400,7 +399,8 @@ static void test_hostile_noise(void **state)
 	assert_true(pair.b.counters.rx_drop_malformed > 0);
 }
 
-/* A sleeping receiver is woken once per announcement, by the flush and not before; a polling one never. */
+/* A sleeping receiver is woken once per announcement, by the flush and not before; a polling one
+ * never. */
 static void test_wake(void **state)
 {
 	struct sink sink = {0};
@@ -463,19 +463,19 @@ static void test_to_oneself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_laps),
-		TEST(test_full),
-		TEST(test_cancel_and_nobody),
-		TEST(test_limits),
-		TEST(test_untaken),
-		TEST(test_receiver_replaced),
-		TEST(test_sender_replaced),
-		TEST(test_hostile_slots),
-		TEST(test_hostile_head),
-		TEST(test_hostile_noise),
-		TEST(test_wake),
-		TEST(test_await_room),
-		TEST(test_to_oneself),
+	    TEST(test_laps),
+	    TEST(test_full),
+	    TEST(test_cancel_and_nobody),
+	    TEST(test_limits),
+	    TEST(test_untaken),
+	    TEST(test_receiver_replaced),
+	    TEST(test_sender_replaced),
+	    TEST(test_hostile_slots),
+	    TEST(test_hostile_head),
+	    TEST(test_hostile_noise),
+	    TEST(test_wake),
+	    TEST(test_await_room),
+	    TEST(test_to_oneself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,8 +19,8 @@
 enum { THREADS = 2, ROUNDS = 20000 };
 
 static struct host_lock lock;
-static _Atomic uint64_t bells[THREADS];	 /* what a thread has rung */
-static uint64_t seen[THREADS];		 /* [lock] what a pass has noticed */
+static _Atomic uint64_t bells[THREADS]; /* what a thread has rung */
+static uint64_t seen[THREADS];          /* [lock] what a pass has noticed */
 static _Atomic int inside;
 static _Atomic int collisions;
 static _Atomic uint64_t arrived;
@@ -169,9 +169,9 @@ static void test_control_gets_in(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_ring_lost),
-		cmocka_unit_test(test_release_owing),
-		cmocka_unit_test(test_control_gets_in),
+	    cmocka_unit_test(test_no_ring_lost),
+	    cmocka_unit_test(test_release_owing),
+	    cmocka_unit_test(test_control_gets_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host/pcap: what is captured reads back as frames with the same packet, the right addresses, time and
- * ICRC; a file is continued, and one that is something else is left alone.
+ * host/pcap: what is captured reads back as frames with the same packet, the right addresses, time
+ * and ICRC; a file is continued, and one that is something else is left alone.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,11 +26,11 @@ static char path[64];
 static uint8_t file_bytes[65536];
 
 static const struct nic_path v4 = {
-	.dgid = {[10] = 0xff, 0xff, 127, 0, 0, 2},
-	.sgid = {[10] = 0xff, 0xff, 127, 0, 0, 1},
-	.traffic_class = 0x68,
-	.hop_limit = 3,
-	.udp_sport = 0xc123,
+    .dgid = {[10] = 0xff, 0xff, 127, 0, 0, 2},
+    .sgid = {[10] = 0xff, 0xff, 127, 0, 0, 1},
+    .traffic_class = 0x68,
+    .hop_limit = 3,
+    .udp_sport = 0xc123,
 };
 static const struct nic_path v6 = {.dgid = {0xfe, 0x80, [15] = 2}, .sgid = {0xfe, 0x80, [15] = 1}};
 
@@ -177,9 +177,9 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_continued),
-		cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_records),
+	    cmocka_unit_test(test_continued),
+	    cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

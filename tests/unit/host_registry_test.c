@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * host/registry: only a sealed memfd of the right kind is attached to; number blocks belong to one member
- * and come back when it leaves or dies; slots run out with a word, and not before 256.
+ * host/registry: only a sealed memfd of the right kind is attached to; number blocks belong to one
+ * member and come back when it leaves or dies; slots run out with a word, and not before 256.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +24,7 @@ static struct host_registry registry;
 static int setup(void **state)
 {
 	(void)state;
-	return host_registry_found(&registry, "127.0.0.1", gid) ||
-	       host_registry_claim(&registry);
+	return host_registry_found(&registry, "127.0.0.1", gid) || host_registry_claim(&registry);
 }
 
 static int teardown(void **state)
@@ -54,12 +53,12 @@ static void test_attach_refuses(void **state)
 		uint64_t bytes;
 		int seals;
 	} cases[] = {
-		{"not sealed", SHM_BYTES, 0},
-		{"may shrink", SHM_BYTES, F_SEAL_GROW | F_SEAL_SEAL},
-		{"too short", SHM_BYTES - 4096, ALL},
-		{"too long", SHM_BYTES + 4096, ALL},
-		{"empty", 0, ALL},
-		{"not a port", SHM_BYTES, ALL},
+	    {"not sealed", SHM_BYTES, 0},
+	    {"may shrink", SHM_BYTES, F_SEAL_GROW | F_SEAL_SEAL},
+	    {"too short", SHM_BYTES - 4096, ALL},
+	    {"too long", SHM_BYTES + 4096, ALL},
+	    {"empty", 0, ALL},
+	    {"not a port", SHM_BYTES, ALL},
 	};
 	int pipe_fds[2];
 
@@ -67,7 +66,8 @@ static void test_attach_refuses(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct host_registry other;
 
-		if (host_registry_attach(&other, memfd_of(cases[i].bytes, cases[i].seals)) != -EPROTO)
+		if (host_registry_attach(&other, memfd_of(cases[i].bytes, cases[i].seals)) !=
+		    -EPROTO)
 			fail_msg("%s", cases[i].name);
 		host_registry_close(&other);
 	}
@@ -232,9 +232,8 @@ static void test_slot_being_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_attach_refuses),     TEST(test_attach_checks_header),
-		TEST(test_blocks),	       TEST(test_hostile_owners),
-		TEST(test_full_and_reclaimed), TEST(test_slot_being_read),
+	    TEST(test_attach_refuses), TEST(test_attach_checks_header), TEST(test_blocks),
+	    TEST(test_hostile_owners), TEST(test_full_and_reclaimed),   TEST(test_slot_being_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,9 @@ if("lib" IN_LIST RIG5_BUILT_LAYERS)
 	add_library(rig5_shared SHARED ${objects})
 	set_target_properties(rig5_shared PROPERTIES OUTPUT_NAME rig5 LINKER_LANGUAGE C
 		VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map})
-	target_link_options(rig5_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,relro,-z,now)
+	# nodelete: the fault handler of host/guard.c stays installed for the life of the process.
+	target_link_options(rig5_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,relro,-z,now
+		-Wl,-z,nodelete)
 	if(NOT RIG5_SANITIZE)
 		target_link_options(rig5_shared PRIVATE -Wl,-z,defs)
 	endif()

@@ -526,6 +526,31 @@ static void compare_and_swap(void **state)
 	bed_close(&b);
 }
 
+/* Many signs of one loss make one repetition; a loss after progress makes another, at once. */
+static void one_repetition_for_each_loss(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct roce_pkt nak = {.opcode = ROCE_OP_RC_ACK,
+			       .pkey = 0xffff,
+			       .dqpn = b.pair.a.qpn,
+			       .aeth = {.syndrome = ROCE_NAK_PSN_SEQUENCE}};
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		bed_post(&b, WQE_OP_WRITE, 8);
+	for (uint32_t lost = 0x100; lost < 0x103; lost++) {
+		while (b.w->queue_count)
+			fake_drop(b.w, 0);
+		nak.psn = lost;
+		for (int i = 0; i < 5; i++)
+			fake_send(b.w, 0, &nak);
+		assert_int_equal(b.w->queue_count, 0x104 - lost);
+		expect_packet(&b, ROCE_OP_RC_WRITE_ONLY, lost);
+	}
+	assert_int_equal(nic_counters(b.w->nics[0])->ack_timeouts, 0);
+	bed_close(&b);
+}
+
 /* ---- ghosts ---------------------------------------------------------------------------------- */
 
 /* Acknowledgements and responses of what is not outstanding change nothing. */
@@ -647,6 +672,7 @@ int main(void)
 	    cmocka_unit_test(rnr_exhausted),
 	    cmocka_unit_test(lost_atomic_response),
 	    cmocka_unit_test(compare_and_swap),
+	    cmocka_unit_test(one_repetition_for_each_loss),
 	    cmocka_unit_test(ghosts),
 	    cmocka_unit_test(bad_responses),
 	    cmocka_unit_test(read_resumes_in_the_middle),

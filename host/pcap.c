@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* All in host order: the magic number tells a reader which that is [pcap-savefile(5)]. */
+/* All in host order: the magic number tells a reader which that is [pcap]. */
 struct pcap_header {
 	uint32_t magic;
 	uint16_t major, minor;

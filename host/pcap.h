@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pcap.h - a capture of every packet that the NIC sends and gets, as Wireshark and `rig5 decode`
- * read it: nanosecond pcap [pcap-savefile(5)], Ethernet frames with IP, UDP and a right ICRC around
+ * read it: nanosecond pcap [pcap], Ethernet frames with IP, UDP and a right ICRC around
  * the packet, whatever wire it took.
  *
  * One record is one write to a file opened for appending, so several processes may share a file;

@@ -19,29 +19,36 @@ enum {
 
 /* ---- birth ---- */
 
-static void make_regions(struct sim_end *end)
+static uint32_t pd_of(const struct sim_end *end)
 {
-	struct nic *nic = end->node->nic;
-	uint32_t pdn = end->conn->load->pdn[end->node == &end->conn->load->nodes[1]];
-	struct nic_mkey_attr target = {
-		.pdn = pdn,
-		.access = NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F |
-			  NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F,
-		.va = end->target_va,
-		.len_bytes = SIM_TARGET_BYTES,
-		.host_va = end->target_va,
-	};
-	struct nic_mkey_attr local = {
-		.pdn = pdn,
+	return end->conn->load->pdn[end->node == &end->conn->load->nodes[1]];
+}
+
+bool sim_conn_local_region(struct sim_end *end)
+{
+	struct nic_mkey_attr attr = {
+		.pdn = pd_of(end),
 		.access = NIC_ACCESS_LOCAL_WRITE_F,
 		.va = end->local_va,
 		.len_bytes = end->shadow_bytes - GUARD_BYTES,
 		.host_va = end->local_va,
 	};
 
-	if (nic_mkey_create(nic, &target, &end->target_key) != 0 ||
-	    nic_mkey_create(nic, &local, &end->local_key) != 0)
-		sim_fail(end->conn->load->world, "no key");
+	return nic_mkey_create(end->node->nic, &attr, &end->local_key) == 0;
+}
+
+bool sim_conn_target_region(struct sim_end *end)
+{
+	struct nic_mkey_attr attr = {
+		.pdn = pd_of(end),
+		.access = NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F |
+			  NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F,
+		.va = end->target_va,
+		.len_bytes = SIM_TARGET_BYTES,
+		.host_va = end->target_va,
+	};
+
+	return nic_mkey_create(end->node->nic, &attr, &end->target_key) == 0;
 }
 
 static void make_memory(struct sim_end *end)
@@ -63,12 +70,20 @@ static void make_memory(struct sim_end *end)
 	memset(end->shadow, GUARD_BYTE, end->shadow_bytes);
 }
 
+static void start_afresh(struct sim_end *end)
+{
+	end->receive_posted = end->receive_done = end->receive_good = 0;
+	end->sq_wqebb_freed = end->unsignalled_wqebb = 0;
+	end->slots_busy = 0;
+	end->local_renewed = false;
+}
+
 static void make_queue_pair(struct sim_end *end)
 {
 	struct sim_conn *conn = end->conn;
 	struct nic_qp_attr attr = {
 		.type = NIC_QP_RC,
-		.pdn = conn->load->pdn[end->node == &conn->load->nodes[1]],
+		.pdn = pd_of(end),
 		.cqn_send = end->queue->cq.cqn,
 		.cqn_recv = end->queue->cq.cqn,
 		.sq_wqebb_count = conn->sq_wqebb_count,
@@ -81,9 +96,6 @@ static void make_queue_pair(struct sim_end *end)
 	if (sim_qp_create(&end->qp, end->node->nic, &end->node->memory, &attr) != 0)
 		sim_fail(conn->load->world, "no queue pair");
 	end->live = true;
-	end->receive_posted = end->receive_done = end->receive_good = 0;
-	end->sq_wqebb_freed = end->unsignalled_wqebb = 0;
-	end->slots_busy = 0;
 }
 
 static void move(struct sim_end *end, enum nic_qp_state state, uint32_t psn_rq, uint32_t psn_sq)
@@ -126,8 +138,11 @@ void sim_conn_join(struct sim_conn *conn)
 	struct sim_world *world = conn->load->world;
 	uint32_t psn[2] = {first_psn(world), first_psn(world)};
 
-	for (int i = 0; i < 2; i++)
-		make_queue_pair(&conn->ends[i]);
+	for (int i = 0; i < 2; i++) {
+		if (!conn->ends[i].live)
+			make_queue_pair(&conn->ends[i]);
+		start_afresh(&conn->ends[i]);
+	}
 	for (int i = 0; i < 2; i++) {
 		move(&conn->ends[i], NIC_QP_INIT, 0, 0);
 		move(&conn->ends[i], NIC_QP_RTR, psn[!i], 0);
@@ -149,13 +164,23 @@ static uint8_t timeout_code(struct sim_load *load)
 	return (uint8_t)(code + sim_below(load->world, 2));
 }
 
+/* What both ends let their peers do: all, or not all. */
+static uint32_t choose_access(struct sim_load *load)
+{
+	uint32_t all = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F |
+		       NIC_ACCESS_REMOTE_ATOMIC_F;
+
+	if (!sim_chance(load->world, load->faults.forbid_percent * 10000))
+		return all;
+	return all & (uint32_t)base_prng_u64(&load->world->prng);
+}
+
 static void choose_params(struct sim_conn *conn)
 {
 	struct sim_world *world = conn->load->world;
 
 	conn->params = (struct nic_qp_params){
-		.access = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_READ_F |
-			  NIC_ACCESS_REMOTE_ATOMIC_F,
+		.access = choose_access(conn->load),
 		.mtu_bytes = 256u << sim_below(world, 5),
 		.timeout = timeout_code(conn->load),
 		.retry_count = sim_chance(world, 900000) ? 7 : (uint8_t)sim_below(world, 7),
@@ -189,7 +214,8 @@ void sim_conn_open(struct sim_conn *conn, struct sim_load *load, uint32_t number
 		end->number = 100 + 2 * number + (uint32_t)i;
 		end->receive_bytes = 256u << (4 * sim_below(load->world, 3));
 		make_memory(end);
-		make_regions(end);
+		if (!sim_conn_local_region(end) || !sim_conn_target_region(end))
+			sim_fail(load->world, "%s: no key", end->name);
 	}
 	for (int i = 0; i < 2; i++) {
 		struct sim_end *end = &conn->ends[i];
@@ -239,8 +265,10 @@ static bool may_end_in(struct sim_end *end, const struct sim_op *op, uint8_t syn
 	struct sim_conn *conn = end->conn;
 	uint64_t harm = conn->harm_count - op->harm_count;
 
-	if (syndrome == op->must_fail || syndrome == op->may_fail)
+	if (syndrome == op->must_fail || (op->may_fail >> (syndrome & 31) & 1))
 		return true;
+	if (syndrome == CQE_SYND_REMOTE_OP)
+		return end->other->local_renewed;
 	if (syndrome == CQE_SYND_WR_FLUSH)
 		return conn->doomed || other_end_failed(end);
 	if (syndrome == CQE_SYND_RNR_RETRY_EXC)
@@ -292,6 +320,8 @@ static void receive_failed(struct sim_end *end, const struct sim_cqe *cqe)
 
 	if (cqe->syndrome == CQE_SYND_LOCAL_LENGTH && too_long)
 		in->message_tail++;
+	else if (cqe->syndrome == CQE_SYND_LOCAL_PROT && end->local_renewed)
+		end->conn->doomed = true;
 	else if (cqe->syndrome != CQE_SYND_WR_FLUSH || !vendor_fits(cqe) ||
 		 !(end->conn->doomed || other_end_failed(end)))
 		sim_fail(world, "%s: a receive fails with 0x%02x, of which nothing is the cause",
@@ -400,6 +430,18 @@ static void destroy(struct sim_end *end)
 	end->live = false;
 }
 
+/* A dead queue pair goes, or starts a new life with its number. */
+static void retire(struct sim_end *end)
+{
+	if (sim_chance(end->conn->load->world, 600000)) {
+		destroy(end);
+		return;
+	}
+	sim_queue_poll(end->queue);
+	move(end, NIC_QP_RESET, 0, 0);
+	sim_qp_restart(&end->qp);
+}
+
 static void bury(void *ctx, uint64_t arg)
 {
 	struct sim_conn *conn = (struct sim_conn *)ctx;
@@ -481,12 +523,54 @@ static void settle(void *ctx, uint64_t arg)
 	}
 	for (int i = 0; i < 2; i++)
 		if (conn->ends[i].live)
-			destroy(&conn->ends[i]);
+			retire(&conn->ends[i]);
 	for (int i = 0; i < 2; i++)
 		settle_end(&conn->ends[i]);
 	sim_conn_join(conn);
 	conn->doomed = conn->dying = false;
 	conn->load->progress_ns = world->now_ns;
+}
+
+/* ---- a pause ---- */
+
+static bool state_is(struct sim_end *end, enum nic_qp_state state)
+{
+	struct nic_qp_params params;
+
+	return end->live && nic_qp_query(end->node->nic, end->qp.qpn, &params) == 0 &&
+	       params.state == state;
+}
+
+static void set_state(struct sim_end *end, enum nic_qp_state state)
+{
+	struct nic_qp_params params = {.set = NIC_QP_SET_STATE_F, .state = state};
+	struct sim_world *world = end->conn->load->world;
+	int got = nic_qp_modify(end->node->nic, end->qp.qpn, &params, world->now_ns);
+
+	sim_note(world, end->name, "modify", end->qp.qpn, state, (uint64_t)(int64_t)got);
+	if (got != 0)
+		sim_fail(world, "%s: a move to state %d is refused: %d", end->name, state, got);
+}
+
+static void resume(void *ctx, uint64_t arg)
+{
+	struct sim_end *end = (struct sim_end *)ctx;
+
+	(void)arg;
+	if (!state_is(end, NIC_QP_SQD))
+		return; /* it failed meanwhile */
+	set_state(end, NIC_QP_RTS);
+	sim_node_scan_later(end->node);
+}
+
+void sim_conn_pause(struct sim_end *end)
+{
+	struct sim_world *world = end->conn->load->world;
+
+	if (!state_is(end, NIC_QP_RTS))
+		return;
+	set_state(end, NIC_QP_SQD);
+	sim_world_at(world, world->now_ns + sim_below(world, 3 * BURY_NS_MAX), resume, end, 0);
 }
 
 /* ---- the end ---- */

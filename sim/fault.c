@@ -34,12 +34,15 @@ void sim_faults_choose(struct sim_world *world, struct sim_faults *faults)
 	choose_link(world, &faults->link);
 	faults->stingy_ppm = maybe(world, 900000);
 	faults->lost_ring_ppm = maybe(world, 500000);
+	faults->pause_ppm = maybe(world, 100000);
 	if (sim_chance(world, 400000))
 		return;
 	faults->bad_rkey_ppm = maybe(world, 10000);
 	faults->bad_lkey_ppm = maybe(world, 10000);
 	faults->too_long_ppm = maybe(world, 10000);
 	faults->deregister_ppm = maybe(world, 10000);
+	faults->local_ppm = maybe(world, 10000);
+	faults->forbid_percent = maybe(world, 40);
 	faults->kill_ppm = maybe(world, 10000);
 	faults->cut_ppm = maybe(world, 10000);
 }

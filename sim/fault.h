@@ -16,6 +16,9 @@ struct sim_faults {
 	uint32_t bad_lkey_ppm;
 	uint32_t too_long_ppm;	   /* sends longer than the peer's receives */
 	uint32_t deregister_ppm;   /* accompanied by the end of the region the peer may access */
+	uint32_t local_ppm;	   /* likewise, of the region of one's own buffers */
+	uint32_t pause_ppm;	   /* followed by a pause: send queue drained, then ready again */
+	uint32_t forbid_percent;   /* connections that do not allow all their peer may want */
 	uint32_t kill_ppm;	   /* followed by the end of the queue pair: error, or destroyed */
 	uint32_t cut_ppm;	   /* followed by a cut of the cable, for a while */
 	uint32_t stingy_ppm;	   /* times a receive is not posted when it could be */

@@ -72,6 +72,16 @@ static bool names_target(enum wqe_opcode opcode)
 	       opcode == WQE_OP_WRITE_IMM;
 }
 
+/* Whether the peer's queue pair lets this end do it. */
+static bool allowed(const struct sim_end *end, enum wqe_opcode opcode)
+{
+	uint32_t need = is_atomic(opcode)	  ? NIC_ACCESS_REMOTE_ATOMIC_F
+			: opcode == WQE_OP_READ ? NIC_ACCESS_REMOTE_READ_F
+						: NIC_ACCESS_REMOTE_WRITE_F;
+
+	return (end->conn->params.access & need) != 0;
+}
+
 /* A free local buffer for len_bytes; -1: none. */
 static int take_slot(struct sim_end *end, uint32_t len_bytes, uint64_t *va)
 {
@@ -177,7 +187,9 @@ static void make_mistake(struct sim_end *end, struct sim_op *op, struct sim_wqe 
 	struct sim_world *world = end->conn->load->world;
 	bool carries = op->len_bytes != 0 || is_atomic(op->opcode);
 
-	if (names_target(op->opcode) && carries && sim_chance(world, faults->bad_rkey_ppm)) {
+	if (names_target(op->opcode) && !allowed(end, op->opcode)) {
+		op->must_fail = 0x12;
+	} else if (names_target(op->opcode) && carries && sim_chance(world, faults->bad_rkey_ppm)) {
 		wqe->rkey ^= 1u << sim_below(world, 8);
 		op->must_fail = 0x13;
 	} else if (wqe->piece_count != 0 && sim_chance(world, faults->bad_lkey_ppm)) {
@@ -206,7 +218,11 @@ static bool compose(struct sim_end *end, struct sim_op *op, struct sim_wqe *wqe)
 	struct sim_world *world = end->conn->load->world;
 	bool placed;
 
-	op->opcode = wqe->opcode = choose_opcode(world);
+	op->opcode = choose_opcode(world);
+	/* What the peer forbids is tried once in a while. */
+	if (names_target(op->opcode) && !allowed(end, op->opcode) && !sim_chance(world, 20000))
+		op->opcode = WQE_OP_SEND;
+	wqe->opcode = op->opcode;
 	op->pattern = (uint32_t)sim_range(world, 1, UINT32_MAX);
 	wqe->imm = (uint32_t)base_prng_u64(&world->prng);
 	wqe->solicited = sim_chance(world, 200000);
@@ -243,8 +259,8 @@ static void tell_message(struct sim_end *end, const struct sim_op *op, const str
 		.too_long = op->must_fail == 0x12,
 	};
 
-	if ((is_send(op->opcode) || op->opcode == WQE_OP_WRITE_IMM) &&
-	    (op->must_fail == 0 || op->must_fail == 0x12))
+	if ((is_send(op->opcode) && (op->must_fail == 0 || message.too_long)) ||
+	    (op->opcode == WQE_OP_WRITE_IMM && op->must_fail == 0))
 		sim_stream_message(&end->out, &message);
 }
 
@@ -331,23 +347,28 @@ static void renew_region(struct sim_end *end)
 {
 	struct sim_end *owner = end->other;
 	struct sim_load *load = end->conn->load;
-	struct nic_mkey_attr attr = {
-		.pdn = load->pdn[owner->node == &load->nodes[1]],
-		.access = NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F |
-			  NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F,
-		.va = owner->target_va,
-		.len_bytes = SIM_TARGET_BYTES,
-		.host_va = owner->target_va,
-	};
 
 	if (nic_mkey_destroy(owner->node->nic, owner->target_key) != 0 ||
-	    nic_mkey_create(owner->node->nic, &attr, &owner->target_key) != 0)
+	    !sim_conn_target_region(owner))
 		sim_fail(load->world, "%s: a key cannot be renewed", owner->name);
 	sim_note(load->world, owner->name, "rekey", owner->target_key, 0, 0);
 	end->conn->doomed = true;
 	for (uint32_t n = end->out.op_tail; n != end->out.op_head; n++)
 		if (names_target(end->out.ops[n % SIM_OPS].opcode))
-			end->out.ops[n % SIM_OPS].may_fail = 0x13;
+			end->out.ops[n % SIM_OPS].may_fail |= 1u << 0x13;
+}
+
+/* The same for the region of an end's own buffers: what is posted still names the old key. */
+static void renew_local(struct sim_end *end)
+{
+	struct sim_load *load = end->conn->load;
+
+	if (nic_mkey_destroy(end->node->nic, end->local_key) != 0 || !sim_conn_local_region(end))
+		sim_fail(load->world, "%s: a key cannot be renewed", end->name);
+	sim_note(load->world, end->name, "rekey", end->local_key, 1, 0);
+	end->conn->doomed = end->local_renewed = true;
+	for (uint32_t n = end->out.op_tail; n != end->out.op_head; n++)
+		end->out.ops[n % SIM_OPS].may_fail |= 1u << 0x04;
 }
 
 static void misfortune(struct sim_end *end)
@@ -358,6 +379,10 @@ static void misfortune(struct sim_end *end)
 
 	if (sim_chance(world, faults->deregister_ppm))
 		renew_region(end);
+	if (sim_chance(world, faults->local_ppm))
+		renew_local(end);
+	if (sim_chance(world, faults->pause_ppm))
+		sim_conn_pause(end);
 	if (sim_chance(world, faults->cut_ppm))
 		cut(load, end->conn);
 	if (sim_chance(world, faults->kill_ppm))
@@ -499,12 +524,24 @@ static void completion_event(struct sim_load *load, struct sim_queue *queue)
 		     queue, 0);
 }
 
+/* A queue pair dies of its own fault if its receives name a region that has gone. */
+static bool fault_is_own(const struct sim_load *load, const struct sim_node *node, uint32_t qpn)
+{
+	for (uint32_t i = 0; i < load->conn_count * 2; i++) {
+		const struct sim_end *end = &load->conns[i / 2].ends[i % 2];
+
+		if (end->node == node && end->live && end->qp.qpn == qpn)
+			return end->local_renewed;
+	}
+	return false;
+}
+
 static void event(void *ctx, struct sim_node *node, const struct nic_event *e)
 {
 	struct sim_load *load = (struct sim_load *)ctx;
 
 	if (e->kind == NIC_EVENT_CQ_ERROR || e->kind == NIC_EVENT_DB_AHEAD ||
-	    e->kind == NIC_EVENT_QP_FATAL)
+	    (e->kind == NIC_EVENT_QP_FATAL && !fault_is_own(load, node, e->number)))
 		sim_fail(load->world, "%s: event %d of number 0x%x", node->name, e->kind,
 			 e->number);
 	for (uint32_t i = 0; i < load->queue_count && e->kind == NIC_EVENT_CQ_COMPLETION; i++)

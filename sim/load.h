@@ -64,6 +64,7 @@ struct sim_end {
 	uint32_t shadow_bytes;
 	uint32_t target_key;
 	uint32_t local_key;
+	bool local_renewed; /* in this life: posted entries and receives may have the old key */
 	uint32_t slots_busy;  /* bits */
 	uint32_t receive_bytes;
 	uint32_t receive_posted; /* free running */
@@ -125,6 +126,11 @@ void sim_conn_close(struct sim_conn *conn);
 /* sim_conn_die - it ends some time from now. kill: that end goes at once, and (if vanish) with no
  * flush. */
 void sim_conn_die(struct sim_conn *conn, struct sim_end *kill, bool vanish);
+/* The keys of end's own buffers, and of what its peer may access, anew; false: there is none. */
+bool sim_conn_local_region(struct sim_end *end);
+bool sim_conn_target_region(struct sim_end *end);
+/* sim_conn_pause - end's send queue is drained, and runs again some time later. */
+void sim_conn_pause(struct sim_end *end);
 /* sim_queue_poll - takes all completions there are; whether there were any. */
 bool sim_queue_poll(struct sim_queue *queue);
 

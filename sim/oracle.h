@@ -41,7 +41,7 @@ struct sim_op {
 	uint64_t harm_count;  /* the caller's: of the connection when it was posted */
 	uint8_t *expected;    /* READ: its bytes, heap */
 	uint8_t must_fail;    /* the syndrome it has to end in; 0: none */
-	uint8_t may_fail;     /* one it may end in */
+	uint32_t may_fail;    /* those it may end in, as bits 1 << syndrome */
 };
 
 struct sim_message {

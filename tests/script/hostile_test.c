@@ -382,9 +382,10 @@ static void nonsense_does_no_harm(void **state)
 		base_prng_seed(&prng, seed);
 		answer_percent = (uint32_t)(seed % 3) * 48;
 		done_wqebb = 0;
-		snprintf(setup, sizeof(setup), "setup mtu=%u sq=%u rq=%u cq_log2=%u rd=%u timeout=4",
-			 256u << below(3), 16u << below(3), 4u << below(3),
-			 (unsigned int)(3 + below(5)), (unsigned int)(1 + below(16)));
+		snprintf(setup, sizeof(setup),
+			 "setup mtu=%u sq=%u rq=%u cq_log2=%u rd=%u timeout=4", 256u << below(3),
+			 16u << below(3), 4u << below(3), (unsigned int)(3 + below(5)),
+			 (unsigned int)(1 + below(16)));
 		h = history_open(setup);
 		for (int i = 0; i < ACTIONS; i++)
 			act(h);

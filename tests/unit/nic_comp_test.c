@@ -551,6 +551,33 @@ static void one_repetition_for_each_loss(void **state)
 	bed_close(&b);
 }
 
+/* What is acknowledged late, while it waits to be sent again, is not sent again. */
+static void late_acknowledgement_spares_a_repetition(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct roce_pkt ack = {.opcode = ROCE_OP_RC_ACK,
+			       .pkey = 0xffff,
+			       .psn = 0x101,
+			       .dqpn = b.pair.a.qpn,
+			       .aeth = {.syndrome = ROCE_SYNDROME_ACK}};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		bed_post(&b, WQE_OP_WRITE, 8);
+	while (b.w->queue_count)
+		fake_drop(b.w, 0);
+	b.w->room = 0;
+	fake_advance(b.w, TIMEOUT_NS);
+	fake_send(b.w, 0, &ack);
+	b.w->room = 10;
+	fake_advance(b.w, 1);
+	assert_int_equal(b.w->queue_count, 1);
+	expect_packet(&b, ROCE_OP_RC_WRITE_ONLY, 0x102);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, 0, 8);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, 1, 8);
+	bed_close(&b);
+}
+
 /* ---- ghosts ---------------------------------------------------------------------------------- */
 
 /* Acknowledgements and responses of what is not outstanding change nothing. */
@@ -673,6 +700,7 @@ int main(void)
 	    cmocka_unit_test(lost_atomic_response),
 	    cmocka_unit_test(compare_and_swap),
 	    cmocka_unit_test(one_repetition_for_each_loss),
+	    cmocka_unit_test(late_acknowledgement_spares_a_repetition),
 	    cmocka_unit_test(ghosts),
 	    cmocka_unit_test(bad_responses),
 	    cmocka_unit_test(read_resumes_in_the_middle),

@@ -578,6 +578,46 @@ static void late_acknowledgement_spares_a_repetition(void **state)
 	bed_close(&b);
 }
 
+/* A READ that is refused half way fails with that, although a response before the NAK was lost. */
+static void refusal_behind_a_lost_response(void **state)
+{
+	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
+
+	(void)state;
+	b.w->room = 3;
+	bed_post(&b, WQE_OP_READ, 2000);
+	fake_deliver(b.w, 0);
+	assert_int_equal(nic_mkey_destroy(b.w->nics[1], b.dst.key), 0);
+	fake_drop(b.w, 0);
+	b.w->room = 10;
+	fake_settle(b.w);
+	expect_error(&b.pair.a.send_cq, CQE_REQ_ERR, 0, 0x13, 0x88);
+	bed_close(&b);
+}
+
+/* A refusal of a later entry says nothing of a READ whose response was lost: that is asked for
+ * again. */
+static void refusal_of_a_later_entry(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct fake_wr wr = bed_wr(&b, WQE_OP_WRITE, 8);
+
+	(void)state;
+	bed_post(&b, WQE_OP_READ, 8);
+	wr.rkey ^= 1;
+	fake_post(&b.pair.a, &wr);
+	fake_ring(&b.pair.a);
+	fake_deliver(b.w, 0);
+	fake_deliver(b.w, 0);
+	expect_packet(&b, ROCE_OP_RC_READ_RESP_ONLY, 0x100);
+	fake_drop(b.w, 0);
+	expect_answer(&b, ROCE_NAK_REMOTE_ACCESS, 0x101);
+	fake_deliver(b.w, 0);
+	expect_none(&b.pair.a.send_cq);
+	expect_packet(&b, ROCE_OP_RC_READ_REQ, 0x100);
+	bed_close(&b);
+}
+
 /* ---- ghosts ---------------------------------------------------------------------------------- */
 
 /* Acknowledgements and responses of what is not outstanding change nothing. */
@@ -701,6 +741,8 @@ int main(void)
 	    cmocka_unit_test(compare_and_swap),
 	    cmocka_unit_test(one_repetition_for_each_loss),
 	    cmocka_unit_test(late_acknowledgement_spares_a_repetition),
+	    cmocka_unit_test(refusal_behind_a_lost_response),
+	    cmocka_unit_test(refusal_of_a_later_entry),
 	    cmocka_unit_test(ghosts),
 	    cmocka_unit_test(bad_responses),
 	    cmocka_unit_test(read_resumes_in_the_middle),

@@ -7,8 +7,8 @@
  * halves of vector registers are in use, and its fix-up clears them.
  *
  * Loads come before stores in every copy of up to 128 bytes; stores ascend. No string instruction:
- * its stores are not ordered among themselves [SDM 3A Fast-String Operation], and applications poll on the last
- * byte.
+ * its stores are not ordered among themselves [SDM 3A Fast-String Operation], and applications
+ * poll on the last byte.
  */
 #if defined(__x86_64__)
 

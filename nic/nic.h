@@ -292,13 +292,13 @@ uint64_t nic_deadline_ns(const struct nic *nic);
 	X(tx_packets)                                                                           \
 	X(tx_payload_bytes)                                                                     \
 	X(rx_packets)                                                                           \
-	X(rx_payload_bytes) X(rx_drop_malformed) X(rx_drop_qpn) X(rx_drop_state)                \
-	    X(rx_drop_address) X(rx_drop_pkey) X(rx_drop_ack) X(rx_duplicate)                   \
-		X(rx_out_of_sequence) X(tx_ack) X(tx_nak_sequence) X(tx_nak_invalid)            \
-		    X(tx_nak_access) X(tx_nak_operational) X(tx_rnr) X(rx_nak) X(rx_rnr)        \
-			X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits) X(req_cqe_error) \
-			    X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush) X(db_ahead)    \
-				X(db_fault) X(cq_overrun) X(mem_fault)
+	X(rx_payload_bytes)                                                                     \
+	X(rx_drop_malformed) X(rx_drop_qpn) X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey) \
+	    X(rx_drop_ack) X(rx_duplicate) X(rx_out_of_sequence) X(tx_ack) X(tx_nak_sequence)   \
+		X(tx_nak_invalid) X(tx_nak_access) X(tx_nak_operational) X(tx_rnr) X(rx_nak)    \
+		    X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)            \
+			X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)   \
+			    X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)
 
 struct nic_counters {
 #define X(name) uint64_t name;

@@ -534,7 +534,8 @@ static void flush_receive(struct nic *nic, struct nic_qp *qp)
 enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp)
 {
 	ASSERT(qp->state == NIC_QP_ERR);
-	for (int i = 0; i < NIC_VISIT_FLUSHES; i++) {
+	for (int i = 0; i < NIC_VISIT_FLUSHES && nic->left_bytes > 0; i++) {
+		nic->left_bytes -= CQE_BYTES;
 		if (qp->op_tail != qp->op_head)
 			flush_op(nic, qp);
 		else if (qp->sq_next != qp->sq_pi)

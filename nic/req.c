@@ -327,39 +327,55 @@ void nic_req_go_back(struct nic *nic, struct nic_qp *qp)
 		nic_ready(nic, qp);
 }
 
-/* Brings op_cur to an operation with something to send; false: there is none now. */
-static bool next_operation(struct nic *nic, struct nic_qp *qp)
-{
-	for (;;) {
-		const struct nic_op *op;
+enum next {
+	NEXT_NONE,  /* nothing to do now */
+	NEXT_SEND,  /* op_cur has a packet to send */
+	NEXT_AGAIN, /* look again: op_cur has moved on */
+};
 
-		if (qp->op_cur == qp->op_head && !start_operation(nic, qp))
-			return false;
-		op = nic_op_at(nic, qp, qp->op_cur);
-		if (!(op->flags & NIC_OP_FAILED_F) && !fully_sent(qp, op))
-			return true;
-		/* A failed one is never sent; nothing after it is either. */
-		qp->op_cur++;
-		if (op->psn_count == 0 || (op->flags & NIC_OP_FAILED_F))
-			nic_comp_advance(nic, qp);
-		if (op->flags & NIC_OP_FAILED_F)
-			qp->op_cur = qp->op_head;
-		if (qp->state == NIC_QP_ERR)
-			return false;
-	}
+/* Past op_cur, which has nothing (more) to send. A failed one is never sent, nor is any after it.
+ */
+static enum next skip_operation(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
+{
+	bool failed = op->flags & NIC_OP_FAILED_F;
+
+	qp->op_cur = failed ? qp->op_head : qp->op_cur + 1;
+	if (!failed && op->psn_count != 0)
+		return NEXT_AGAIN;
+	/* It may complete at once. A ring full of such entries uses up a budget, too. */
+	nic->left_bytes -= CQE_BYTES;
+	nic_comp_advance(nic, qp);
+	return qp->state == NIC_QP_ERR ? NEXT_NONE : NEXT_AGAIN;
+}
+
+static enum next next_operation(struct nic *nic, struct nic_qp *qp)
+{
+	const struct nic_op *op;
+
+	if (qp->rnr_waiting || (qp->op_cur == qp->op_head && !start_operation(nic, qp)))
+		return NEXT_NONE;
+	op = nic_op_at(nic, qp, qp->op_cur);
+	if (!(op->flags & NIC_OP_FAILED_F) && !fully_sent(qp, op))
+		return NEXT_SEND;
+	return skip_operation(nic, qp, op);
 }
 
 enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp)
 {
 	if (qp->state != NIC_QP_RTS && qp->state != NIC_QP_SQD)
 		return NIC_TURN_DONE;
-	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {
-		if (qp->rnr_waiting || !next_operation(nic, qp))
+	for (int i = 0; i < NIC_VISIT_PACKETS;) {
+		enum next next = next_operation(nic, qp);
+
+		if (next == NEXT_NONE)
 			return NIC_TURN_DONE;
 		if (nic->left_packets == 0 || nic->left_bytes <= 0)
 			return NIC_TURN_AGAIN;
+		if (next == NEXT_AGAIN)
+			continue;
 		switch (send_packet(nic, qp, nic_op_at(nic, qp, qp->op_cur))) {
 		case SENT:
+			i++;
 			break;
 		case BLOCKED:
 			return NIC_TURN_BLOCKED;

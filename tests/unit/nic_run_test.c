@@ -122,6 +122,36 @@ static void budget(void **state)
 	}
 }
 
+/* Rings full of entries without packets, and their flush, are bounded by the budget as well. */
+static void budget_of_what_has_no_packets(void **state)
+{
+	struct nic_budget budget = {.packets = 64, .bytes = 10 * CQE_BYTES};
+	struct bed b = bed_open(&(struct fake_opts){.sq_count = 256, .cq_count_log2 = 10});
+
+	(void)state;
+	for (int flush = 0; flush < 2; flush++) {
+		struct nic_cq *cq = nic_cq_find(b.w->nics[0], b.pair.a.send_cq.cqn);
+		struct fake_wr wr = bed_wr(&b, WQE_OP_NOP, 0);
+		uint32_t before = cq->pi;
+		int runs = 1;
+
+		if (flush)
+			assert_int_equal(fake_qp_set_state(&b.pair.a, NIC_QP_ERR), 0);
+		for (int i = 0; i < 200; i++)
+			fake_post(&b.pair.a, &wr);
+		be32_store((uint8_t *)fake_mem(b.w, b.pair.a.db_va) + 4, b.pair.a.sq_pi);
+		nic_scan(b.w->nics[0], b.w->now_ns);
+		while (nic_run(b.w->nics[0], &budget, b.w->now_ns) == NIC_BUSY) {
+			assert_in_range(cq->pi - before, 1, 11);
+			before = cq->pi;
+			runs++;
+			nic_check(b.w->nics[0]);
+		}
+		assert_in_range(runs, 19, 22);
+	}
+	bed_close(&b);
+}
+
 /* Turns: two long messages of two queue pairs share the wire, no more than a turn apart. */
 static void turns_are_fair(void **state)
 {
@@ -223,6 +253,7 @@ int main(void)
 	    cmocka_unit_test(doorbells_of_nonsense),
 	    cmocka_unit_test(scan_finds_posts_and_arms),
 	    cmocka_unit_test(budget),
+	    cmocka_unit_test(budget_of_what_has_no_packets),
 	    cmocka_unit_test(turns_are_fair),
 	    cmocka_unit_test(one_full_wire_holds_up_nobody),
 	    cmocka_unit_test(loopback),

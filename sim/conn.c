@@ -191,7 +191,7 @@ static void choose_params(struct sim_conn *conn)
 		.path = {.hop_limit = 64, .udp_sport = 0xc000},
 	};
 	conn->params.dest_rd_atomic = conn->params.rd_atomic;
-	conn->sq_wqebb_count = sim_chance(world, 500000) ? 64 : 16;
+	conn->sq_wqebb_count = 16u << 2 * sim_below(world, 3);
 	conn->rq_wqe_count = sim_chance(world, 500000) ? SIM_RECEIVES_MAX : 4;
 	conn->signal_all = sim_chance(world, 100000);
 }

@@ -14,6 +14,9 @@ enum {
 	TICK_NS_MIN = 300,
 	TICK_NS_MAX = 5000000,
 	WAKE_NS_MAX = 20000,
+	CQ_COUNT_LOG2 = 11, /* more than the rings of all ends of a node together */
+	OPS_FEW = 60,
+	OPS_MANY = 400, /* more outstanding than the NIC keeps records of */
 };
 
 bool sim_sabotage_now(struct sim_load *load, enum sim_sabotage sabotage)
@@ -271,7 +274,7 @@ static bool must_signal(struct sim_end *end, uint32_t block_count)
 	struct sim_load *load = end->conn->load;
 
 	return end->unsignalled_wqebb + block_count >= end->conn->sq_wqebb_count / 2 ||
-	       end->generated + 1 >= load->config->op_count || end->conn->signal_all;
+	       end->generated + 1 >= load->op_count || end->conn->signal_all;
 }
 
 /* Posts one random entry; false: no room for it now. */
@@ -450,7 +453,7 @@ static bool post_entries(struct sim_end *end)
 	uint64_t burst = sim_range(load->world, 1, BURST_MAX);
 	uint32_t before = end->qp.sq_wqebb_posted;
 
-	while (burst-- != 0 && end->generated < load->config->op_count && post_entry(end))
+	while (burst-- != 0 && end->generated < load->op_count && post_entry(end))
 		;
 	if (before == end->qp.sq_wqebb_posted)
 		return false;
@@ -571,7 +574,8 @@ static struct sim_queue *make_queue(struct sim_load *load, struct sim_node *node
 	*queue = (struct sim_queue){.load = load, .node = node};
 	queue->waits = sim_chance(load->world, 500000);
 	/* Room for all that can be outstanding on it: an overrun is a fault of the NIC's. */
-	if (sim_cq_create(&queue->cq, node->nic, &node->memory, 9, size_bytes, false) != 0)
+	if (sim_cq_create(&queue->cq, node->nic, &node->memory, CQ_COUNT_LOG2, size_bytes,
+			  false) != 0)
 		sim_fail(load->world, "%s: no completion queue", node->name);
 	return queue;
 }
@@ -612,6 +616,9 @@ void sim_load_open(struct sim_load *load, struct sim_world *world, const struct 
 {
 	load->world = world;
 	load->config = config;
+	load->op_count = config->op_count;
+	if (load->op_count == 0)
+		load->op_count = sim_chance(world, 80000) ? OPS_MANY : OPS_FEW;
 	load->result = result;
 	load->sabotage_left = config->sabotage == SIM_SABOTAGE_NONE ? 0 : 10;
 	sim_faults_choose(world, &load->faults);
@@ -636,8 +643,8 @@ bool sim_load_done(const struct sim_load *load)
 		const struct sim_conn *conn = &load->conns[i];
 
 		if (conn->dying || !quiet(conn) ||
-		    conn->ends[0].generated < load->config->op_count ||
-		    conn->ends[1].generated < load->config->op_count)
+		    conn->ends[0].generated < load->op_count ||
+		    conn->ends[1].generated < load->op_count)
 			return false;
 	}
 	return true;

@@ -101,6 +101,7 @@ struct sim_load {
 	struct sim_conn conns[SIM_CONNS_MAX];
 	uint32_t conn_count;
 	uint64_t progress_ns; /* when something last completed */
+	uint32_t op_count; /* entries that each end posts */
 	uint32_t sabotage_left; /* occasions until the sabotage is done */
 	bool silent;		/* harm is not counted, and the cable is cut */
 	struct sim_result *result;

@@ -20,8 +20,8 @@
 #include "sim/world.h"
 
 enum {
-	SIM_OPS = 256,	    /* entries of a stream that are not complete */
-	SIM_MESSAGES = 512, /* sent and not received */
+	SIM_OPS = 512,	     /* entries of a stream that are not complete */
+	SIM_MESSAGES = 1024, /* sent and not received */
 };
 
 struct sim_op {

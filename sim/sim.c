@@ -11,7 +11,6 @@
 
 enum {
 	EVENTS_MAX = 50000000,
-	OPS_DEFAULT = 60,
 };
 
 static void count_link(struct sim_result *result, const struct sim_link *link)
@@ -54,17 +53,14 @@ static void loop(struct sim_load *load)
 
 void sim_run(const struct sim_config *config, struct sim_result *result)
 {
-	struct sim_config used = *config;
 	struct sim_world world;
 	struct sim_load *load = (struct sim_load *)calloc(1, sizeof(*load));
 
 	if (!load)
 		abort();
-	if (used.op_count == 0)
-		used.op_count = OPS_DEFAULT;
 	memset(result, 0, sizeof(*result));
 	sim_world_open(&world, config->seed, config->trace);
-	sim_load_open(load, &world, &used, result);
+	sim_load_open(load, &world, config, result);
 	loop(load);
 	if (!world.failed)
 		sim_load_finish(load);
@@ -79,10 +75,36 @@ void sim_run(const struct sim_config *config, struct sim_result *result)
 	free(load);
 }
 
+static const struct {
+	const char *name;
+	const char *words;
+} sabotages[SIM_SABOTAGE_COUNT] = {
+#define SIM_SABOTAGE_ROW(token, words) {#token, words},
+	SIM_SABOTAGES(SIM_SABOTAGE_ROW)
+#undef SIM_SABOTAGE_ROW
+};
+
+const char *sim_sabotage_name(enum sim_sabotage sabotage)
+{
+	return sabotages[sabotage].name;
+}
+
+const char *sim_sabotage_words(enum sim_sabotage sabotage)
+{
+	return sabotages[sabotage].words;
+}
+
 void sim_replay_command(const struct sim_config *config, char *buf, size_t size)
 {
-	int n = snprintf(buf, size, "make sim SEED=%llu", (unsigned long long)config->seed);
+	char ops[32] = "";
+	char sabotage[48] = "";
+	bool flags = config->op_count != 0 || config->sabotage != SIM_SABOTAGE_NONE;
 
-	if (n > 0 && (size_t)n < size && config->op_count != 0)
-		snprintf(buf + n, size - (size_t)n, " SIMFLAGS='--ops %u'", config->op_count);
+	if (config->op_count != 0)
+		snprintf(ops, sizeof(ops), " --ops %u", config->op_count);
+	if (config->sabotage != SIM_SABOTAGE_NONE)
+		snprintf(sabotage, sizeof(sabotage), " --sabotage %s",
+			 sim_sabotage_name(config->sabotage));
+	snprintf(buf, size, "make sim SEED=%llu%s%s%s%s", (unsigned long long)config->seed,
+		 flags ? " SIMFLAGS='" : "", ops, sabotage, flags ? "'" : "");
 }

@@ -34,7 +34,7 @@ enum sim_sabotage {
 
 struct sim_config {
 	uint64_t seed;
-	uint32_t op_count; /* entries that each end of each connection posts; 0: 60 */
+	uint32_t op_count; /* entries that each end of each connection posts; 0: the seed says */
 	enum sim_sabotage sabotage;
 	FILE *trace; /* one line an event; NULL: none */
 };
@@ -60,6 +60,10 @@ struct sim_result {
 
 /* sim_run - the world of config->seed, to its end or its first failure. */
 void sim_run(const struct sim_config *config, struct sim_result *result);
+
+/* sim_sabotage_name - "CQE_TWICE", ...; sim_sabotage_words says what it does. */
+const char *sim_sabotage_name(enum sim_sabotage sabotage);
+const char *sim_sabotage_words(enum sim_sabotage sabotage);
 
 /* sim_replay_command - the command that shows the failure again. */
 void sim_replay_command(const struct sim_config *config, char *buf, size_t size);

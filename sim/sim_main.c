@@ -8,6 +8,7 @@
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <strings.h>
 
 static struct sim_config config = {.seed = 1};
 
@@ -22,14 +23,42 @@ _Noreturn void base_panic(const char *file, int line, const char *expr)
 
 static int usage(FILE *out, int status)
 {
-	fputs("usage: sim [--seed N] [--count N] [--ops N] [--trace]\n"
+	fputs("usage: sim [--seed N] [--count N] [--ops N] [--sabotage NAME] [--trace]\n"
 	      "Two software NICs in virtual time, random work, faults; a model checks every byte.\n"
 	      "  --seed N    the world to run (1)\n"
 	      "  --count N   that many worlds, of seeds from N on (1)\n"
-	      "  --ops N     entries that each end posts (60)\n"
-	      "  --trace     one line an event: virtual nanoseconds, who, what, numbers\n",
+	      "  --ops N     entries that each end posts (the seed says)\n"
+	      "  --trace     one line an event: virtual nanoseconds, who, what, numbers\n"
+	      "  --sabotage  something to break on purpose, which the model has to notice:\n",
 	      out);
+	for (int i = 1; i < SIM_SABOTAGE_COUNT; i++)
+		fprintf(out, "              %-13s %s\n", sim_sabotage_name((enum sim_sabotage)i),
+			sim_sabotage_words((enum sim_sabotage)i));
 	return status;
+}
+
+static bool set_sabotage(const char *name)
+{
+	for (int i = 0; i < SIM_SABOTAGE_COUNT; i++) {
+		if (strcasecmp(name, sim_sabotage_name((enum sim_sabotage)i)) == 0) {
+			config.sabotage = (enum sim_sabotage)i;
+			return true;
+		}
+	}
+	fprintf(stderr, "sim: no sabotage is called %s\n", name);
+	return false;
+}
+
+/* Whether text is a whole number; else says so. */
+static bool number(const char *option, const char *text, uint64_t *value)
+{
+	char *end;
+
+	*value = strtoull(text, &end, 0);
+	if (end != text && *end == '\0')
+		return true;
+	fprintf(stderr, "sim: --%s: %s is not a number\n", option, text);
+	return false;
 }
 
 static void print(const struct sim_result *r)
@@ -60,29 +89,45 @@ static bool run_one(void)
 	return false;
 }
 
-int main(int argc, char **argv)
+/* Takes the options; -1: go on, else the status to end with. */
+static int parse(int argc, char **argv, uint64_t *count)
 {
 	static const struct option options[] = {
-		{"seed", required_argument, NULL, 's'}, {"count", required_argument, NULL, 'c'},
-		{"ops", required_argument, NULL, 'o'},	{"trace", no_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'},	{NULL, 0, NULL, 0},
+		{"seed", required_argument, NULL, 's'},	    {"count", required_argument, NULL, 'c'},
+		{"ops", required_argument, NULL, 'o'},	    {"trace", no_argument, NULL, 't'},
+		{"sabotage", required_argument, NULL, 'b'}, {"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
-	uint64_t count = 1;
+	uint64_t ops = 0;
 	bool ok = true;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while (ok && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 's')
-			config.seed = strtoull(optarg, NULL, 0);
+			ok = number("seed", optarg, &config.seed);
 		else if (option == 'c')
-			count = strtoull(optarg, NULL, 0);
+			ok = number("count", optarg, count);
 		else if (option == 'o')
-			config.op_count = (uint32_t)strtoul(optarg, NULL, 0);
+			ok = number("ops", optarg, &ops);
+		else if (option == 'b')
+			ok = set_sabotage(optarg);
 		else if (option == 't')
 			config.trace = stdout;
 		else
 			return usage(option == 'h' ? stdout : stderr, option == 'h' ? 0 : 2);
 	}
+	config.op_count = (uint32_t)ops;
+	return ok ? -1 : 2;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t count = 1;
+	bool ok = true;
+	int status = parse(argc, argv, &count);
+
+	if (status >= 0)
+		return status;
 	for (; count != 0; count--, config.seed++)
 		ok = run_one() && ok;
 	return ok ? 0 : 1;

@@ -115,6 +115,16 @@ static void post(struct history *h)
 		ring(h);
 }
 
+/* The record of what was posted, or of more than that. */
+static void record(struct history *h)
+{
+	uint32_t posted = h->qp.sq_wqebb_posted;
+
+	h->qp.sq_wqebb_posted += (uint32_t)args_number(&h->args, "ahead", 0);
+	sim_qp_store_record(&h->qp);
+	h->qp.sq_wqebb_posted = posted;
+}
+
 static void bell(struct history *h)
 {
 	uint64_t word = h->qp.register_word;
@@ -446,7 +456,7 @@ static bool play_work(struct history *h, const char *verb)
 	else if (strcmp(verb, "bell") == 0)
 		bell(h);
 	else if (strcmp(verb, "record") == 0)
-		sim_qp_store_record(&h->qp);
+		record(h);
 	else if (strcmp(verb, "scan") == 0)
 		nic_scan(h->nic, h->now_ns);
 	else if (strcmp(verb, "fill") == 0)

@@ -38,6 +38,7 @@ struct soft_door {
 	struct lib_os os;
 	struct soft_port *port;
 	unsigned int users;
+	struct soft_door *next_forgotten;
 	struct soft_file files[KERN_FILE_MAX];
 };
 
@@ -234,6 +235,8 @@ static void door_progress(void *ctx)
 static struct {
 	pthread_mutex_t lock;
 	struct soft_door *doors[SOFT_NIC_MAX];
+	/* Of the processes that this one descends from: their tables may still be asked. */
+	struct soft_door *forgotten;
 	char *alive; /* a page that is zero in a child of fork, and 1 in who made it */
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -244,7 +247,15 @@ static void forget_parent(void)
 	if (!process.alive || *process.alive)
 		return;
 	pthread_mutex_init(&process.lock, NULL);
-	memset(process.doors, 0, sizeof(process.doors));
+	for (unsigned int i = 0; i < SOFT_NIC_MAX; i++) {
+		struct soft_door *door = process.doors[i];
+
+		if (!door)
+			continue;
+		door->next_forgotten = process.forgotten;
+		process.forgotten = door;
+		process.doors[i] = NULL;
+	}
 	*process.alive = 1;
 }
 

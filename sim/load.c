@@ -620,7 +620,8 @@ void sim_load_open(struct sim_load *load, struct sim_world *world, const struct 
 	if (load->op_count == 0)
 		load->op_count = sim_chance(world, 80000) ? OPS_MANY : OPS_FEW;
 	load->result = result;
-	load->sabotage_left = config->sabotage == SIM_SABOTAGE_NONE ? 0 : 10;
+	/* Early, so that much has still to happen. */
+	load->sabotage_left = config->sabotage == SIM_SABOTAGE_NONE ? 0 : 4;
 	sim_faults_choose(world, &load->faults);
 	open_nodes(load);
 	load->conn_count = (uint32_t)sim_range(world, 1, SIM_CONNS_MAX);

@@ -333,6 +333,20 @@ static void register_ahead_of_its_record_is_reported_and_not_obeyed(void **state
 		"rx ACK psn=1");
 }
 
+/* Of a record that says more than the ring holds nothing is believed. */
+static void record_of_more_than_the_ring_is_fatal(void **state)
+{
+	(void)state;
+	HISTORY("setup sq=4",
+		"post SEND va=0 len=4 held",
+		"record ahead=4",
+		"bell",
+		"tx none",
+		"event fatal",
+		"state err",
+		"clear");
+}
+
 static void record_alone_is_found_by_a_scan(void **state)
 {
 	(void)state;
@@ -408,6 +422,7 @@ int main(void)
 		cmocka_unit_test(entry_counter_wraps_under_unsignalled_sends),
 		cmocka_unit_test(full_ring_runs),
 		cmocka_unit_test(register_ahead_of_its_record_is_reported_and_not_obeyed),
+		cmocka_unit_test(record_of_more_than_the_ring_is_fatal),
 		cmocka_unit_test(record_alone_is_found_by_a_scan),
 		cmocka_unit_test(register_names_an_older_entry_than_the_record),
 		cmocka_unit_test(full_wire_delays_requests_and_loses_none),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The `rig5` command, the simulator's own program, and the benchmarks.
+# The `rig5` command, the simulator's own program, the benchmarks and the examples.
 
 file(GLOB tool_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/*.c)
 if(tool_sources)
@@ -26,4 +26,15 @@ foreach(source IN LISTS bench_sources)
 		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 	rig5_link_layers(${name} ${RIG5_LAYERS})
 	rig5_link_named(${name} ${source})
+endforeach()
+
+# As a user would build them: the installed header's name, the shared library.
+file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c)
+foreach(source IN LISTS example_sources)
+	cmake_path(GET source STEM name)
+	add_executable(example_${name} ${source})
+	set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+	target_include_directories(example_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+	target_link_libraries(example_${name} PRIVATE rig5_shared)
 endforeach()

@@ -34,8 +34,8 @@ void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 int tool_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* tool_stop_catch - from now on SIGINT, SIGTERM and SIGHUP are only noted, and SIGPIPE is ignored.
- */
+/* tool_stop_catch - from now on SIGINT, SIGTERM and SIGHUP are only noted, and SIGPIPE and SIGXFSZ
+ * are ignored. */
 void tool_stop_catch(void);
 /* tool_stop_signal - the signal that came, or 0. */
 int tool_stop_signal(void);

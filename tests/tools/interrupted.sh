@@ -55,6 +55,16 @@ for signal in KILL TERM INT; do
 	nothing_in "$work/out"
 done
 
+# The receiver cannot write any more: here at a limit on the size of files, as on a full disk.
+head -c 3000000 /dev/zero >"$work/medium"
+start_receiver "$work/out"
+prlimit --fsize=1000000 --pid "$receiver"
+send 1 "$work/medium"
+end_receiver 1
+says "$work/recv.err" "cannot write at byte"
+says "$work/send.err" "the receiver says: medium: cannot write at byte"
+nothing_in "$work/out"
+
 # A file that changes while it is read.
 start_receiver "$work/out"
 start_sender

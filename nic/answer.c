@@ -170,10 +170,9 @@ static bool send_last(struct nic *nic, struct nic_qp *qp)
 	return true;
 }
 
+/* A queue pair in error has nothing here but its last words: nic_qp_error saw to that. */
 enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
 {
-	if (qp->state == NIC_QP_ERR && !qp->last_words)
-		return NIC_TURN_DONE;
 	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {
 		if (qp->res_due == 0 && qp->nak_due == 0 && !qp->ack_due)
 			return NIC_TURN_DONE;

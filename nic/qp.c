@@ -242,6 +242,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	nic->pds[qp->pdn].users--;
 	nic->cqs[qp->cqn_send].users--;
 	nic->cqs[qp->cqn_recv].users--;
+	qp->state = NIC_QP_RESET;
 	qp->live = false;
 	nic_slot_give(&nic->qp_slots, qp->index);
 	return 0;

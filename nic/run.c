@@ -95,14 +95,14 @@ static struct nic_qp *take_ready(struct nic *nic)
 	return qp;
 }
 
-/* What it owes as responder comes first: a peer waits for it. */
+/*
+ * What it owes as responder comes first: a peer waits for it. The list is not told of a reset or a
+ * destroy; such a queue pair has nothing to do.
+ */
 static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 {
 	enum nic_turn as_responder, as_requester;
 
-	/* The list is not told of a destroy. */
-	if (!qp->live)
-		return NIC_TURN_DONE;
 	as_responder = nic_answer_run(nic, qp);
 	if (qp->state == NIC_QP_ERR)
 		as_requester = nic_qp_flush(nic, qp);

@@ -344,6 +344,48 @@ static void duplicate_reads(void **state)
 	bed_close(&b);
 }
 
+/* Several repetitions of one READ before any is answered: one answer, with all that was asked for.
+ */
+static void repetitions_join(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t first[2], len[2];
+		uint32_t answer_first, answers;
+	} rows[] = {
+	    {"from the middle, then whole", {1, 0}, {744, 1000}, 0, 4},
+	    {"whole, then from the middle", {0, 2}, {1000, 488}, 0, 4},
+	    {"a part, then all from there", {1, 1}, {512, 744}, 1, 3},
+	    {"the same twice", {1, 1}, {744, 744}, 1, 3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
+		struct roce_pkt pkt = request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
+
+		print_message("row: %s\n", rows[i].name);
+		pkt.reth.len_bytes = 1000;
+		fake_send(b.w, 1, &pkt);
+		while (b.w->queue_count)
+			fake_drop(b.w, 0);
+		b.w->room = 0;
+		for (int k = 0; k < 2; k++) {
+			pkt.psn = 0x100 + rows[i].first[k];
+			pkt.reth.va = b.dst.va + 256 * rows[i].first[k];
+			pkt.reth.len_bytes = rows[i].len[k];
+			fake_send(b.w, 1, &pkt);
+		}
+		b.w->room = 10;
+		fake_advance(b.w, 1);
+		assert_int_equal(b.w->queue_count, rows[i].answers);
+		assert_int_equal(fake_pkt(b.w, 0).psn, 0x100 + rows[i].answer_first);
+		assert_int_equal(fake_pkt(b.w, rows[i].answers - 1).opcode,
+				 ROCE_OP_RC_READ_RESP_LAST);
+		bed_close(&b);
+	}
+}
+
 /* A duplicate READ that names other memory than the original is not answered. */
 static void duplicate_read_that_lies(void **state)
 {
@@ -414,7 +456,24 @@ static void too_many_reads(void **state)
 	bed_close(&b);
 }
 
-/* The same between the packets of a WRITE: what is in memory is a prefix of whole packets. */
+/* Atomics take the same places as READs; the one over the limit changes nothing. */
+static void too_many_atomics(void **state)
+{
+	struct bed b = bed_open(&(struct fake_opts){.dest_rd_atomic = 2});
+	uint64_t value;
+
+	(void)state;
+	b.w->room = 0;
+	for (uint32_t i = 0; i < 3; i++)
+		send_request(&b, ROCE_OP_RC_FETCH_ADD, 0x100 + i, 0);
+	memcpy(&value, bed_dst(&b), sizeof(value));
+	assert_int_equal(value, 2);
+	assert_int_equal(fake_qp_state(&b.pair.b), NIC_QP_ERR);
+	bed_close(&b);
+}
+
+/* [cases 13] A region that goes away between the packets of a WRITE: what is in memory is a prefix
+ * of whole packets. */
 static void region_goes_between_packets_of_a_write(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
@@ -551,9 +610,11 @@ int main(void)
 	    cmocka_unit_test(bad_receive_counter),
 	    cmocka_unit_test(immediate_data),
 	    cmocka_unit_test(duplicate_reads),
+	    cmocka_unit_test(repetitions_join),
 	    cmocka_unit_test(duplicate_read_that_lies),
 	    cmocka_unit_test(atomics_are_aligned_twice),
 	    cmocka_unit_test(too_many_reads),
+	    cmocka_unit_test(too_many_atomics),
 	    cmocka_unit_test(region_goes_between_packets_of_a_write),
 	    cmocka_unit_test(largest_message),
 	    cmocka_unit_test(largest_message_fills_the_window),

@@ -66,7 +66,7 @@ rm -rf "$work/received"
 
 echo
 echo "== What the software NIC does between two processes"
-"$rig5" perf "${nic[@]}" --op write,send --size 8,64K,1M --lat || fail "perf failed"
-"$rig5" perf "${nic[@]}" --op write,read,send --size 64K,1M --bw || fail "perf failed"
+"$rig5" perf "${nic[@]}" --op send --lat --size 8,4K,64K || fail "perf failed"
+"$rig5" perf "${nic[@]}" --op write --bw --size 64K,1M || fail "perf failed"
 echo
-echo "Done. 'build/rig5 --help' shows what else there is."
+echo "Done. '$rig5 --help' shows what else there is, README.md how to go on."

@@ -104,12 +104,16 @@ static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 	enum nic_turn as_responder, as_requester;
 
 	as_responder = nic_answer_run(nic, qp);
-	if (qp->state == NIC_QP_ERR)
+	if (qp->state == NIC_QP_ERR) {
 		as_requester = nic_qp_flush(nic, qp);
-	else if (as_responder == NIC_TURN_BLOCKED)
+		/* Completions wait for no room on the wire, even if a NAK does. */
+		if (as_requester == NIC_TURN_AGAIN)
+			return NIC_TURN_AGAIN;
+	} else if (as_responder == NIC_TURN_BLOCKED) {
 		return NIC_TURN_BLOCKED;
-	else
+	} else {
 		as_requester = nic_req_run(nic, qp);
+	}
 	return as_responder > as_requester ? as_responder : as_requester;
 }
 

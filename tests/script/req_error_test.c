@@ -232,6 +232,26 @@ static void move_to_error_flushes_what_is_outstanding(void **state)
 		"cqe none");
 }
 
+/* Completions need no room on the wire, even if a NAK that is owed does. */
+static void flush_does_not_wait_for_the_wire(void **state)
+{
+	struct history *h = history_open("setup sq=256");
+
+	(void)state;
+	history_step(h, "wire full");
+	for (int i = 0; i < 200; i++)
+		history_step(h, "post SEND va=0 len=4");
+	history_step(h, "rx WRITE_LAST psn=0 a len=4");
+	history_step(h, "state err"); /* the NIC runs until it is idle or blocked */
+	history_step(h, "count req_cqe_flush=200");
+	for (int i = 0; i < 200; i++)
+		history_step(h, "cqe req_err syn=5 idx=%d", i);
+	history_step(h, "tx none");
+	history_step(h, "wire open");
+	history_step(h, "tx ACK psn=0 nak=invalid");
+	history_close(h);
+}
+
 /* Case 8. */
 static void completion_queue_overrun_puts_its_queue_pair_into_error(void **state)
 {
@@ -349,6 +369,7 @@ int main(void)
 		cmocka_unit_test(receives_posted_in_error_are_flushed),
 		cmocka_unit_test(flush_stops_at_the_records),
 		cmocka_unit_test(move_to_error_flushes_what_is_outstanding),
+		cmocka_unit_test(flush_does_not_wait_for_the_wire),
 		cmocka_unit_test(completion_queue_overrun_puts_its_queue_pair_into_error),
 		cmocka_unit_test(overrun_that_is_ignored_is_no_error),
 		cmocka_unit_test(completions_of_128_bytes_are_in_the_second_half),

@@ -96,15 +96,17 @@ const char *sim_sabotage_words(enum sim_sabotage sabotage)
 
 void sim_replay_command(const struct sim_config *config, char *buf, size_t size)
 {
-	char ops[32] = "";
-	char sabotage[48] = "";
-	bool flags = config->op_count != 0 || config->sabotage != SIM_SABOTAGE_NONE;
+	bool has_ops = config->op_count != 0;
+	bool has_sabotage = config->sabotage != SIM_SABOTAGE_NONE;
+	char flags[96] = "";
+	int n = 0;
 
-	if (config->op_count != 0)
-		snprintf(ops, sizeof(ops), " --ops %u", config->op_count);
-	if (config->sabotage != SIM_SABOTAGE_NONE)
-		snprintf(sabotage, sizeof(sabotage), " --sabotage %s",
-			 sim_sabotage_name(config->sabotage));
-	snprintf(buf, size, "make sim SEED=%llu%s%s%s%s", (unsigned long long)config->seed,
-		 flags ? " SIMFLAGS='" : "", ops, sabotage, flags ? "'" : "");
+	if (has_ops)
+		n = snprintf(flags, sizeof(flags), "--ops %u", config->op_count);
+	if (has_sabotage)
+		snprintf(flags + n, sizeof(flags) - (size_t)n, "%s--sabotage %s",
+			 has_ops ? " " : "", sim_sabotage_name(config->sabotage));
+	snprintf(buf, size, has_ops || has_sabotage ? "make sim SEED=%llu SIMFLAGS='%s'"
+						    : "make sim SEED=%llu",
+		 (unsigned long long)config->seed, flags);
 }

@@ -56,7 +56,6 @@ static void check_qp(const struct nic *nic, const struct nic_qp *qp)
 
 	ASSERT(nic_qp_find(nic, qp->number) == qp);
 	ASSERT(qp->state < NIC_QP_STATE_COUNT && qp->state != NIC_QP_SQE);
-	ASSERT(nic->qp_watch[qp->watch].index == qp->index);
 	ASSERT(!qp->rnr_waiting || qp->deadline_ns != NIC_TIME_NEVER);
 	ASSERT(qp->deadline_ns == NIC_TIME_NEVER || qp->heap_pos != NIC_HEAP_NONE);
 	ASSERT(qp->heap_ns <= qp->deadline_ns);
@@ -117,8 +116,12 @@ static void check_users(const struct nic *nic)
 
 void nic_check(const struct nic *nic)
 {
-	for (uint32_t i = 0; i < nic->qp_watch_count; i++)
-		check_qp(nic, &nic->qps[nic->qp_watch[i].index]);
+	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
+		const struct nic_qp *qp = &nic->qps[nic->qp_watch[i].index];
+
+		ASSERT(qp->live && qp->watch == i);
+		check_qp(nic, qp);
+	}
 	check_ready(nic);
 	check_heap(nic);
 	check_users(nic);

@@ -471,6 +471,42 @@ static void large(const char *name, enum wqe_opcode opcode, uint32_t len)
 	       median(rate, runs), median(copy, runs));
 }
 
+/* What a thousand connected queue pairs with nothing to do cost: a run, and a scan of all records.
+ */
+static void idle_queue_pairs(void)
+{
+	enum { COUNT = 1000 };
+	struct side *a = &sides[0];
+	double run_ns[RUNS_MAX], scan_ns[RUNS_MAX];
+	uint8_t *records = map(COUNT * 64);
+
+	for (int i = 0; i < COUNT; i++) {
+		struct nic_qp_attr attr = {.pdn = a->pdn,
+					   .cqn_send = a->cqn,
+					   .cqn_recv = a->cqn,
+					   .buf_va = (uintptr_t)a->buf,
+					   .db_va = (uintptr_t)records + 64 * (uintptr_t)i,
+					   .sq_wqebb_count = SQ_COUNT};
+		struct side idle = *a;
+
+		check(nic_qp_create(a->nic, &attr, &idle.qpn));
+		connect_to(&idle, &sides[1]);
+	}
+	for (int run = 0; run < runs; run++) {
+		uint64_t start = clock_ns();
+
+		for (int i = 0; i < rounds; i++)
+			nic_run(a->nic, &budget, now_ns);
+		run_ns[run] = (double)(clock_ns() - start) / rounds;
+		start = clock_ns();
+		for (int i = 0; i < 100; i++)
+			nic_scan(a->nic, now_ns);
+		scan_ns[run] = (double)(clock_ns() - start) / 100 / COUNT;
+	}
+	printf("%d idle queue pairs: a run %.1f ns, a scan %.1f ns for each\n", COUNT,
+	       median(run_ns, runs), median(scan_ns, runs));
+}
+
 static double measure_tick(void)
 {
 	uint64_t t = ticks(), start = clock_ns();
@@ -498,5 +534,6 @@ int main(int argc, char **argv)
 	large("send", WQE_OP_SEND, 65536);
 	large("write", WQE_OP_WRITE, 65536);
 	large("read", WQE_OP_READ, 65536);
+	idle_queue_pairs();
 	return 0;
 }

@@ -57,7 +57,7 @@ void proc_sleep_ms(unsigned int ms)
 
 const char *proc_nic(void)
 {
-	const char *name = getenv("RIG5_TEST_NIC");
+	const char *name = getenv("RIG5_TEST_ON");
 
 	return name && *name ? name : "soft0";
 }

@@ -97,7 +97,7 @@ void proc_forget_parent(void);
 
 uint64_t proc_now_ns(void);
 void proc_sleep_ms(unsigned int ms);
-/* proc_nic - the NIC that tests open: "soft0", or what RIG5_TEST_NIC names (tests/hw). */
+/* proc_nic - the NIC that tests open: "soft0", or what RIG5_TEST_ON names (tests/hw). */
 const char *proc_nic(void);
 /* proc_scale - 1, or 3 under a sanitizer: for deadlines. */
 unsigned int proc_scale(void);

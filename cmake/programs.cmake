@@ -15,7 +15,7 @@ endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/sim/sim_main.c)
 	add_executable(sim_program sim/sim_main.c)
 	set_target_properties(sim_program PROPERTIES OUTPUT_NAME sim)
-	rig5_link_layers(sim_program ${RIG5_LAYERS})
+	rig5_link_layers(sim_program sim kern nic abi fault base)
 endif()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*_bench.c)

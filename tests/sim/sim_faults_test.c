@@ -31,7 +31,7 @@ static bool happened(uint64_t seed, enum sim_sabotage sabotage, bool *noticed)
 }
 
 /* least: in how many of a hundred worlds it has to be noticed. Some harm is none: a cut after which
- * nothing was to be sent, a lost event of a queue that the death of a connection then has polled. */
+ * nothing was to be sent, a lost event of a queue that the death of a connection has polled. */
 static void expect_noticed(enum sim_sabotage sabotage, int least)
 {
 	int occasions = 0, caught = 0;

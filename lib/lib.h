@@ -267,11 +267,15 @@ struct rig_qp {
 	bool connected;
 };
 
-/* The first 8 bytes of a rig_wc of a good entry, in one store. */
+/* The first two words of a good completion's rig_wc, each in one store. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define LIB_WC_WORD0(number, index) ((uint64_t)(index) << 32 | (number))
+#define LIB_WC_WORD0(number, index, kind)                                                          \
+	((uint64_t)(kind) << 48 | (uint64_t)(index) << 32 | (number))
+#define LIB_WC_WORD1(op, len) ((uint64_t)(len) << 32 | (op))
 #else
-#define LIB_WC_WORD0(number, index) ((uint64_t)(number) << 32 | (uint64_t)(index) << 16)
+#define LIB_WC_WORD0(number, index, kind)                                                          \
+	((uint64_t)(number) << 32 | (uint64_t)(index) << 16 | (uint64_t)(kind) << 8)
+#define LIB_WC_WORD1(op, len) ((uint64_t)(op) << 56 | (len))
 #endif
 _Static_assert(offsetof(struct rig_wc, index) == 4, "index follows the number");
 _Static_assert(RIG_WC_ENTRY == 0 && RIG_OK == 0 && RIG_WRITE == 0, "a good write is all zeroes");

@@ -87,24 +87,6 @@ static void take_unknown(const struct cqe64 *cqe, struct rig_wc *wc)
 	wc->status = RIG_UNEXPECTED;
 }
 
-static void take_entry(struct rig_qp *qp, const struct cqe64 *cqe, struct rig_wc *wc)
-{
-	wc->index = be16_to(cqe->wqe_counter);
-	wc->op = op_of(cqe_send_opcode(cqe));
-	if (wc->op == RIG_OP_UNKNOWN) {
-		wc->op = 0;
-		take_unknown(cqe, wc);
-		return;
-	}
-	wc->kind = RIG_WC_ENTRY;
-	wc->status = RIG_OK;
-	if (wc->op == RIG_READ)
-		wc->len_bytes = be32_to(cqe->byte_cnt);
-	else if (wc->op == RIG_FETCH_ADD || wc->op == RIG_COMPARE_SWAP)
-		wc->len_bytes = sizeof(uint64_t);
-	atomic_store_explicit(&qp->sq_done, wc->index, memory_order_release);
-}
-
 /* receive_pass - the index of the oldest receive, which is done: receives complete in order. */
 static uint16_t receive_pass(struct rig_qp *qp)
 {
@@ -112,6 +94,49 @@ static uint16_t receive_pass(struct rig_qp *qp)
 
 	atomic_store_explicit(&qp->rq_tail, tail + 1, memory_order_release);
 	return (uint16_t)tail;
+}
+
+/* The length of a good entry's completion: of the CQE under a mask, or fixed. By WQE opcode. */
+static const struct {
+	uint32_t op;
+	uint32_t len_mask;
+	uint32_t len_fixed;
+	bool known;
+} good_entries[WQE_OP_ATOMIC_FA + 1] = {
+	[WQE_OP_WRITE] = {RIG_WRITE, 0, 0, true},
+	[WQE_OP_WRITE_IMM] = {RIG_WRITE, 0, 0, true},
+	[WQE_OP_SEND] = {RIG_SEND, 0, 0, true},
+	[WQE_OP_SEND_IMM] = {RIG_SEND, 0, 0, true},
+	[WQE_OP_READ] = {RIG_READ, UINT32_MAX, 0, true},
+	[WQE_OP_ATOMIC_CS] = {RIG_COMPARE_SWAP, 0, sizeof(uint64_t), true},
+	[WQE_OP_ATOMIC_FA] = {RIG_FETCH_ADD, 0, sizeof(uint64_t), true},
+};
+
+/* take_good - a good completion of a known kind, in whole words; false: take_any's business. */
+static inline bool take_good(struct rig_qp *qp, const struct cqe64 *cqe, struct rig_wc *wc)
+{
+	uint8_t opcode = cqe_opcode_of(cqe->op_own), wqe_opcode = cqe_send_opcode(cqe);
+	uint64_t *words = (uint64_t *)(void *)wc;
+	uint32_t index, len = be32_to(cqe->byte_cnt);
+
+	if (opcode == CQE_REQ && wqe_opcode < sizeof(good_entries) / sizeof(good_entries[0]) &&
+	    good_entries[wqe_opcode].known) {
+		index = be16_to(cqe->wqe_counter);
+		len =
+		    (len & good_entries[wqe_opcode].len_mask) | good_entries[wqe_opcode].len_fixed;
+		words[0] = LIB_WC_WORD0(qp->number, index, RIG_WC_ENTRY);
+		words[1] = LIB_WC_WORD1(good_entries[wqe_opcode].op, len);
+		atomic_store_explicit(&qp->sq_done, index, memory_order_release);
+	} else if (opcode == CQE_RESP_SEND) {
+		index = receive_pass(qp);
+		words[0] = LIB_WC_WORD0(qp->number, index, RIG_WC_RECEIVE);
+		words[1] = LIB_WC_WORD1(RIG_SEND, len);
+	} else {
+		return false;
+	}
+	words[2] = 0;
+	words[3] = be64_to(cqe->timestamp);
+	return true;
 }
 
 static void take_receive(struct rig_qp *qp, const struct cqe64 *cqe, enum cqe_opcode opcode,
@@ -122,10 +147,8 @@ static void take_receive(struct rig_qp *qp, const struct cqe64 *cqe, enum cqe_op
 	wc->status = RIG_OK;
 	wc->op = opcode == CQE_RESP_WR_IMM ? RIG_WRITE : RIG_SEND;
 	wc->len_bytes = be32_to(cqe->byte_cnt);
-	if (opcode != CQE_RESP_SEND) {
-		wc->flags = RIG_WC_IMM_F;
-		wc->imm = be32_to(cqe->imm_inval_pkey);
-	}
+	wc->flags = RIG_WC_IMM_F;
+	wc->imm = be32_to(cqe->imm_inval_pkey);
 }
 
 static void take_error(struct rig_qp *qp, const struct cqe64 *cqe, bool entry, struct rig_wc *wc)
@@ -153,30 +176,21 @@ static void take_error(struct rig_qp *qp, const struct cqe64 *cqe, bool entry, s
 	atomic_store_explicit(&qp->sq_done, wc->index, memory_order_release);
 }
 
-/*
- * take_any - a completion of any kind into *wc; false: its queue pair is gone, nothing to report.
- */
-static __attribute__((noinline)) bool take_any(const struct rig_cq *cq, const struct cqe64 *cqe,
+/* take_any - what take_good leaves: failures, immediate data, and what is not known. */
+static __attribute__((noinline)) void take_any(struct rig_qp *qp, const struct cqe64 *cqe,
 					       struct rig_wc *wc)
 {
-	struct rig_qp *qp = qp_of(cq->uidx_table, cqe);
 	uint8_t opcode = cqe_opcode_of(cqe->op_own);
 
-	if (!qp)
-		return false;
 	memset(wc, 0, sizeof(*wc));
 	wc->qp = qp->number;
 	wc->time_ticks = be64_to(cqe->timestamp);
-	if (opcode == CQE_REQ)
-		take_entry(qp, cqe, wc);
-	else if (opcode == CQE_RESP_SEND || opcode == CQE_RESP_SEND_IMM ||
-		 opcode == CQE_RESP_WR_IMM)
+	if (opcode == CQE_RESP_SEND_IMM || opcode == CQE_RESP_WR_IMM)
 		take_receive(qp, cqe, (enum cqe_opcode)opcode, wc);
 	else if (opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR)
 		take_error(qp, cqe, opcode == CQE_REQ_ERR, wc);
 	else
 		take_unknown(cqe, wc);
-	return true;
 }
 
 /*
@@ -189,7 +203,7 @@ static inline void take_write(struct rig_qp *qp, const struct cqe64 *cqe, struct
 	uint64_t *words = (uint64_t *)(void *)wc;
 
 	atomic_store_explicit(&qp->sq_done, index, memory_order_release);
-	words[0] = LIB_WC_WORD0(qp->number, index);
+	words[0] = LIB_WC_WORD0(qp->number, index, RIG_WC_ENTRY);
 	words[1] = 0; /* a write, no flags, no syndrome, no length */
 	words[2] = 0; /* no immediate data, no source */
 	words[3] = be64_to(cqe->timestamp);
@@ -249,6 +263,7 @@ static __attribute__((noinline)) int poll_any(struct rig_cq *cq, struct rig_wc *
 					      int max)
 {
 	uint32_t position = cq->consumer;
+	struct rig_qp *qp;
 
 	while (count < max) {
 		const struct cqe64 *cqe = cqe_at(cq, position);
@@ -256,8 +271,13 @@ static __attribute__((noinline)) int poll_any(struct rig_cq *cq, struct rig_wc *
 		if (op_own_of(cqe, lap_of(cq, position)) & CQE_OWNER_MASK)
 			break;
 		lib_owner_before_cqe();
-		count += take_any(cq, cqe, &wc[count]);
+		qp = qp_of(cq->uidx_table, cqe);
 		position++;
+		if (LIB_UNLIKELY(!qp))
+			continue;
+		if (!take_good(qp, cqe, &wc[count]))
+			take_any(qp, cqe, &wc[count]);
+		count++;
 	}
 	if (position != cq->consumer)
 		consumer_set(cq, position);

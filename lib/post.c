@@ -113,7 +113,7 @@ static const uint64_t ctrl_tails[256] = {
     NOT_FAST_48,
 };
 _Static_assert(RIG_INLINE_F == 8, "the table's second row is that of inline entries");
-_Static_assert(RIG_WRITE == 0, "entry_odd takes the operation for a field that must be 0");
+_Static_assert(RIG_WRITE == 0, "rig_qp_post takes the operation for a field that must be 0");
 
 /* store_be32_zero - a big-endian word and a zero word behind it, in one store. */
 static inline void store_be32_zero(void *to, uint32_t value)
@@ -145,13 +145,111 @@ static inline void post_fast(struct rig_qp *qp, const struct rig_entry *entry, u
 	qp->sq_pos = pos + WQE_BB_BYTES;
 }
 
-/* entry_odd - not 0 if the entry is no write, or has a field set that is not supported. */
-static inline uint64_t entry_odd(const struct rig_entry *entry)
+/* entry_odd - not 0 if the entry has a field set that is not supported, or `other` is not 0. */
+static inline uint64_t entry_odd(const struct rig_entry *entry, uint8_t other)
 {
 	uint64_t remote; /* remote_qp and remote_qkey */
 
 	memcpy(&remote, &entry->remote_qp, sizeof(remote));
-	return (entry->op | entry->stream) | (uintptr_t)entry->ah | remote | entry->remote_dc_key;
+	return (other | entry->stream) | (uintptr_t)entry->ah | remote | entry->remote_dc_key;
+}
+
+/* copy_short - 1 to 44 bytes; a call of memcpy would cost as much as the rest of the entry. */
+static inline void copy_short(char *to, const char *from, uint32_t len)
+{
+	uint32_t done = 0;
+
+	if (len >= 8) {
+		for (; done + 8 <= len; done += 8)
+			memcpy(to + done, from + done, 8);
+		memcpy(to + len - 8, from + len - 8, 8);
+		return;
+	}
+	if (len >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + len - 4, from + len - 4, 4);
+		return;
+	}
+	for (; done < len; done++)
+		to[done] = from[done];
+}
+
+/* Without and with immediate data; 0: not here. */
+static const uint8_t one_slot_opcodes[RIG_SEND + 1][2] = {
+	[RIG_WRITE] = {WQE_OP_WRITE, WQE_OP_WRITE_IMM},
+	[RIG_READ] = {WQE_OP_READ, 0},
+	[RIG_SEND] = {WQE_OP_SEND, WQE_OP_SEND_IMM},
+};
+
+/*
+ * one_slot_data - the data of a one-slot entry, from `at` bytes into its slot; the units of the
+ * whole entry, or 0, with nothing written, if it is none: no or several pieces, no or much inline
+ * data.
+ */
+static inline uint32_t one_slot_data(const struct rig_qp *qp, const struct rig_entry *entry,
+				     char *slot, uint32_t at)
+{
+	uint32_t len;
+
+	if (entry->flags & RIG_INLINE_F) {
+		uint32_t word = (uint32_t)sizeof(struct wqe_inline_seg);
+
+		len = entry->inline_len_bytes;
+		if (entry->op == RIG_READ || len - 1 >= WQE_BB_BYTES - word - at)
+			return 0;
+		be32_store(slot + at, WQE_INLINE_F | len);
+		copy_short(slot + at + word, entry->inline_data, len);
+		return (at + word + len + WQE_UNIT_BYTES - 1) / WQE_UNIT_BYTES;
+	}
+	if (entry->piece_count != 1)
+		return 0;
+	len = entry->pieces->len_bytes;
+	if (len - 1 >= qp->message_max_bytes)
+		return 0;
+	be32_store(slot + at, len);
+	be32_store(slot + at + 4, entry->pieces->key);
+	be64_store(slot + at + 8, entry->pieces->addr);
+	return at / WQE_UNIT_BYTES + 1;
+}
+
+/*
+ * post_one_slot - a write, read or send with one piece or a little inline data, into a slot that is
+ * known to be free. false, with nothing posted: post_general says what it is instead.
+ */
+static inline bool post_one_slot(struct rig_qp *qp, const struct rig_entry *entry)
+{
+	uint32_t pos = qp->sq_pos;
+	char *slot = qp->sq + (pos & qp->sq_mask);
+	uint32_t at = (uint32_t)sizeof(struct wqe_ctrl_seg);
+	bool imm = entry->flags & RIG_IMM_F;
+	uint64_t head;
+	uint32_t units;
+
+	if (pos == qp->sq_limit || entry->op > RIG_SEND || entry_odd(entry, entry->flags & 0xe0) ||
+	    !one_slot_opcodes[entry->op][imm])
+		return false;
+	if (entry->op != RIG_SEND)
+		at += (uint32_t)sizeof(struct wqe_raddr_seg);
+	units = one_slot_data(qp, entry, slot, at);
+	if (!units)
+		return false;
+	head = (uint64_t)pos << 42 >> 8 | (uint64_t)one_slot_opcodes[entry->op][imm] << 32 |
+	       (qp->sq_base_write8 & 0xffffff00u) | units;
+	qp->sq_newest = be64_from(head).raw;
+	memcpy(slot, &qp->sq_newest, sizeof(qp->sq_newest));
+	be64_store(slot + 8, (uint64_t)LIB_FM_CE_SE(entry->flags) << 32 | (imm ? entry->imm : 0));
+	if (entry->op != RIG_SEND) {
+		be64_store(slot + 16, entry->remote_addr);
+		store_be32_zero(slot + 24, entry->remote_key);
+	}
+	qp->sq_pos = pos + WQE_BB_BYTES;
+	return true;
+}
+
+/* post_other - what is no 8-byte inline write into a slot that is free. */
+static __attribute__((noinline)) int post_other(struct rig_qp *qp, const struct rig_entry *entry)
+{
+	return LIB_LIKELY(post_one_slot(qp, entry)) ? 0 : post_general(qp, entry);
 }
 
 int rig_qp_post(struct rig_qp *qp, const struct rig_entry *entry)
@@ -160,8 +258,8 @@ int rig_qp_post(struct rig_qp *qp, const struct rig_entry *entry)
 
 	ctrl_tail = ctrl_tails[entry->flags];
 	if (LIB_UNLIKELY(ctrl_tail == NOT_FAST || entry->inline_len_bytes != FAST_INLINE_BYTES ||
-			 entry_odd(entry) || qp->sq_pos == qp->sq_limit))
-		return post_general(qp, entry);
+			 entry_odd(entry, entry->op) || qp->sq_pos == qp->sq_limit))
+		return post_other(qp, entry);
 	post_fast(qp, entry, ctrl_tail);
 	return 0;
 }

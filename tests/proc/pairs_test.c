@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pairs_test.c - processes that share one port: every operation between every two of them. */
-#include "tests/support/peer.h"
+#include "tests/support/loop.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { REQUESTS = 2000, CHURN_PEERS = 6, CHURN_ROUNDS = 30, CHURN_RUN = 60 };
@@ -84,6 +85,47 @@ static void test_two_links_of_two_processes(void **state)
 	proc_ok(b, peer_drain, NULL);
 	peer_agree(a, first.a, b, first.b);
 	peer_agree(b, second.a, a, second.b);
+}
+
+/* ---- a bad wire ------------------------------------------------------------------------------ */
+
+/* v[0]: packets that were sent again; v[1]: that came twice or in the wrong order. */
+static int count_repairs(struct proc_msg *msg)
+{
+	const struct nic_counters *counters = loop_counters(peer.nic);
+
+	msg->v[0] = counters->retransmits;
+	msg->v[1] = counters->rx_duplicate + counters->rx_out_of_sequence;
+	return 0;
+}
+
+/*
+ * On a wire that drops, doubles, delays and corrupts packets every byte, value and message is right
+ * all the same, and each arrives once. By RIG5_FAULT in both processes, with counters that show
+ * that there was something to repair.
+ */
+static void test_a_bad_wire(void **state)
+{
+	struct proc_msg repairs = {0};
+	struct proc *a, *b;
+	struct peer_pair link;
+
+	(void)state;
+	if (strcmp(proc_nic(), "soft0") != 0)
+		skip(); /* a card's wire is what it is */
+	setenv("RIG5_FAULT", "drop=1%,duplicate=2%,reorder=2%,corrupt=1%,seed=11", 1);
+	a = peer_start(20);
+	b = peer_start(21);
+	unsetenv("RIG5_FAULT");
+	link = peer_pair(a, b);
+	peer_run_on(a, 300);
+	peer_run_on(b, 300);
+	proc_ok(a, peer_drain, NULL);
+	proc_ok(b, peer_drain, NULL);
+	peer_agree(a, link.a, b, link.b);
+	proc_ok(a, count_repairs, &repairs);
+	assert_true(repairs.v[0] > 0);
+	assert_true(repairs.v[1] > 0);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -258,6 +300,7 @@ int main(int argc, char **argv)
 	    PEER_TEST(test_three_processes_all_pairs),
 	    PEER_TEST(test_a_process_with_itself),
 	    PEER_TEST(test_two_links_of_two_processes),
+	    PEER_TEST(test_a_bad_wire),
 	    PEER_TEST(test_a_reused_number_has_a_fresh_psn),
 	    PEER_TEST(test_numbers_over_65535),
 	    PEER_TEST(test_joining_and_leaving_under_load),

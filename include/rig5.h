@@ -330,6 +330,7 @@ struct rig_path {
  *   -EINVAL    connected already, an address of the other link layer, or an endpoint or path that
  *              cannot be
  *   -ENETDOWN  the port is down
+ *   -EADDRNOTAVAIL  the port has no RoCE v2 address, and path names none
  *   or the kernel's error: qp is then reset and may be connected again.
  */
 int rig_qp_connect(struct rig_qp *qp, enum rig_access access, const struct rig_endpoint *peer,

@@ -8,8 +8,8 @@
  * to it leaves the processor at once and in order.
  *
  * On x86 stores become visible in program order, loads are executed in program order, and an
- * uncached store waits for all earlier stores [x86 TSO]: each barrier only has to stop the
- * compiler. Elsewhere a store barrier must reach the outer shareable domain, where the NIC is.
+ * uncached store waits for all earlier stores [SDM, memory ordering]: each barrier only has to stop
+ * the compiler. Elsewhere a store barrier must reach the outer shareable domain, where the NIC is.
  */
 #ifndef LIB_BARRIER_H
 #define LIB_BARRIER_H

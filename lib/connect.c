@@ -211,6 +211,12 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 	err = err ? err : path_check(&nic->port, path);
 	if (err)
 		return err;
+	if (nic->port.link == RIG_LINK_ETHERNET && !path->gid_index_set &&
+	    !gid_possible(nic->port.address.gid))
+		return lib_fail(EADDRNOTAVAIL,
+				"rig_qp_connect: port %d of %s has no RoCE v2 address: give its"
+				" network device an IP address",
+				LIB_PORT, nic->name);
 	if (!nic->port.active)
 		return lib_fail(ENETDOWN, "rig_qp_connect: port %d of %s is down", LIB_PORT,
 				nic->name);

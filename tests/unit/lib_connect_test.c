@@ -282,6 +282,23 @@ static void impossible_endpoints_are_invalid(void **state)
 	script_rig_close(&rig);
 }
 
+static void a_port_without_an_address_says_so(void **state)
+{
+	const struct rig_path path = {.gid_index_set = true, .gid_index = 1};
+	struct rig_endpoint peer;
+	struct script_rig rig;
+
+	(void)state;
+	script_reset();
+	rig = unconnected();
+	peer = peer_of(rig.qp);
+	script.gid_count = 1; /* a RoCE v1 entry */
+	assert_int_equal(rig_qp_connect(rig.qp, RIG_LOCAL, &peer, NULL), -EADDRNOTAVAIL);
+	assert_message("address");
+	assert_int_equal(rig_qp_connect(rig.qp, RIG_LOCAL, &peer, &path), 0);
+	script_rig_close(&rig);
+}
+
 static void connected_already_is_invalid(void **state)
 {
 	struct script_rig rig = script_rig_open(8, 8);
@@ -337,6 +354,7 @@ int main(void)
 		cmocka_unit_test(path_defaults_and_what_it_sets),
 		cmocka_unit_test(impossible_paths_are_invalid),
 		cmocka_unit_test(impossible_endpoints_are_invalid),
+		cmocka_unit_test(a_port_without_an_address_says_so),
 		cmocka_unit_test(connected_already_is_invalid),
 		cmocka_unit_test(after_a_refusal_it_is_reset_and_may_be_connected_again),
 	};

@@ -125,18 +125,28 @@ static void move(struct sim_end *end, enum nic_qp_state state, uint32_t psn_rq, 
 		sim_fail(world, "%s: a move to state %d is refused: %d", end->name, state, got);
 }
 
-/* Start numbers are often just before the wrap. */
-static uint32_t first_psn(struct sim_world *world)
+/*
+ * Where an end starts to count: the first time often just before the wrap; later far from where it
+ * was before. Packets of an earlier life may still be under way to the same number: a start number
+ * near theirs would take them for its own, as it would on a real network.
+ */
+static uint32_t next_psn(struct sim_end *end)
 {
-	if (sim_chance(world, 300000))
-		return (uint32_t)sim_range(world, 0xffff00, 0xffffff);
-	return (uint32_t)sim_below(world, 1 << 24);
+	struct sim_world *world = end->conn->load->world;
+
+	if (end->lives++ != 0)
+		end->psn += (uint32_t)sim_range(world, 1 << 21, 7 << 21);
+	else if (sim_chance(world, 500000))
+		end->psn = (uint32_t)sim_range(world, 0xffff00, 0xffffff);
+	else
+		end->psn = (uint32_t)sim_below(world, 1 << 24);
+	end->psn &= 0xffffff;
+	return end->psn;
 }
 
 void sim_conn_join(struct sim_conn *conn)
 {
-	struct sim_world *world = conn->load->world;
-	uint32_t psn[2] = {first_psn(world), first_psn(world)};
+	uint32_t psn[2] = {next_psn(&conn->ends[0]), next_psn(&conn->ends[1])};
 
 	for (int i = 0; i < 2; i++) {
 		if (!conn->ends[i].live)

@@ -56,6 +56,8 @@ struct sim_end {
 	uint32_t number; /* user index of its queue pairs */
 	struct sim_qp qp;
 	bool live;	      /* qp exists */
+	uint32_t lives;	      /* how often it was connected */
+	uint32_t psn;	      /* where it last started to count */
 	struct sim_stream out; /* what this end posts, onto the other's target */
 	uint64_t target_va;
 	uint64_t local_va;    /* slots, then receive buffers, then guard bytes */

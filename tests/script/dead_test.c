@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows that packets for a dead, unborn or wrong queue pair, and packets that lie, change nothing.
- * By packet histories: a drop, its counter, and silence [IBTA1 9.6, 9.9.3], [rxe.md]. */
+ * By packet histories: a drop, its counter, and silence [IBTA1 9.6, 9.9], [rxe.md]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows what a requester makes of acknowledgements and responses, lost, repeated or false.
- * By packet histories [IBTA1 9.7.5.1, 9.7.6]; numbered cases are those of cases.md. */
+ * By packet histories [IBTA1 9.7.5, 9.7.6]; numbered cases are those of cases.md. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -281,7 +281,7 @@ static void response_acknowledges_what_came_before_it(void **state)
 		"mem64 va=8 value=5");
 }
 
-/* An ACK behind a READ whose response did not come is an implied NAK of it [IBTA1 9.7.5.1.2]. */
+/* An ACK behind a READ whose response did not come is an implied NAK of it [IBTA1 9.7.5]. */
 static void ack_behind_a_read_asks_for_it_again(void **state)
 {
 	(void)state;
@@ -494,7 +494,7 @@ static struct history *contradict(const struct response_case *c)
 	return h;
 }
 
-/* Responses that contradict the request: bad response [IBTA1 9.7.6.2]. */
+/* Responses that contradict the request: bad response [IBTA1 9.7.6]. */
 static void responses_of_a_wrong_length_fail_the_entry(void **state)
 {
 	static const struct response_case cases[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows when a requester repeats and when it gives up: RNR waits, timeouts, counts, to the
- * nanosecond. By packet histories in virtual time [IBTA1 9.7.5.2.8, 9.7.6, table 45]; cases of
+ * nanosecond. By packet histories in virtual time [IBTA1 9.7.5, 9.7.6, table 45]; cases of
  * cases.md. */
 #include <stdarg.h>
 #include <stddef.h>

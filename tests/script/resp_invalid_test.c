@@ -26,7 +26,7 @@ struct row {
 #define WRITE_MIDDLE "WRITE_MIDDLE len=256 pat=1 off=256"
 
 static const struct row rows[] = {
-	/* The order of opcodes inside a message [IBTA1 C9-87, table 39]. */
+	/* The order of opcodes inside a message [IBTA1 9.7.4]. */
 	{"send middle alone", {0}, "SEND_MIDDLE len=256", "invalid", 0},
 	{"send last alone", {0}, "SEND_LAST len=4", "invalid", 0},
 	{"send last imm alone", {0}, "SEND_LAST_IMM len=4", "invalid", 0},
@@ -48,7 +48,7 @@ static const struct row rows[] = {
 	{"read in a write", {WRITE_FIRST}, "READ_REQ total=4", "invalid", 256},
 	{"atomic in a write", {WRITE_FIRST}, "CMP_SWAP", "invalid", 256},
 
-	/* Payload lengths against the path MTU [IBTA1 9.7.4.1.6]. */
+	/* Payload lengths against the path MTU [IBTA1 9.7.4]. */
 	{"send first too short", {0}, "SEND_FIRST len=252", "invalid", 0},
 	{"send first with pad", {0}, "SEND_FIRST len=255", "invalid", 0},
 	{"send first too long", {0}, "SEND_FIRST len=260", "invalid", 0},
@@ -65,7 +65,7 @@ static const struct row rows[] = {
 	{"write middle too long", {WRITE_FIRST}, "WRITE_MIDDLE len=260", "invalid", 256},
 	{"write last empty", {WRITE_FIRST}, "WRITE_LAST", "invalid", 256},
 
-	/* Lengths against what the RETH announced [IBTA1 9.7.4.1.6]. */
+	/* Lengths against what the RETH announced [IBTA1 9.7.4]. */
 	{"write only shorter than said", {0}, "WRITE_ONLY va=0 len=8 total=12", "invalid", 0},
 	{"write only longer than said", {0}, "WRITE_ONLY va=0 len=12 total=8", "invalid", 0},
 	{"write first longer than said", {0}, "WRITE_FIRST va=0 len=256 total=100", "invalid", 0},
@@ -76,7 +76,7 @@ static const struct row rows[] = {
 	{"write over 2 GiB", {0}, "WRITE_FIRST va=0 len=256 total=0x80000001", "invalid", 0},
 	{"read over 2 GiB", {0}, "READ_REQ va=0 total=0x80000001", "invalid", 0},
 
-	/* Keys [IBTA1 C9-89, C9-90]. */
+	/* Keys [IBTA1 9.7.4]. */
 	{"write, no such key", {0}, "WRITE_ONLY va=0 len=8 key=absent", "access", 0},
 	{"write, wrong tag", {0}, "WRITE_ONLY va=0 len=8 key=forged", "access", 0},
 	{"write, other domain", {0}, "WRITE_ONLY va=0 len=8 key=alien", "access", 0},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows that a responder takes each request once and in order: gaps, duplicates, reordering, wrap.
- * By packet histories [IBTA1 9.7.1, 9.7.5.1, C9-105]; the NAKs are those of Linux [rxe.md]. */
+ * By packet histories [IBTA1 9.7, C9-105]; the NAKs are those of Linux [rxe.md]. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -206,7 +206,7 @@ static void gap_and_duplicate_over_the_wrap(void **state)
 		"tx none");
 }
 
-/* Half the number space is the future, half is the past [IBTA1 9.7.2 figure 90]. */
+/* Half the number space is the future, half is the past [IBTA1 9.7.2]. */
 static void future_and_past_are_half_the_space_each(void **state)
 {
 	(void)state;

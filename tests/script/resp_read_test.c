@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows that a responder answers READs and atomics, and answers them again when asked again.
- * By packet histories [IBTA1 9.4.4, 9.4.5, 9.7.5.1.4]; numbered cases are those of cases.md. */
+ * By packet histories [IBTA1 9.4, 9.7.5]; numbered cases are those of cases.md. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

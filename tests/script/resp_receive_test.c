@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows what messages do to receives: lengths, pieces, immediate data, RNR NAKs, messages too long.
- * By packet histories [IBTA1 9.7.5.1.3, 9.7.5.2.8, 9.9.3]; numbered cases are those of cases.md. */
+ * By packet histories [IBTA1 9.7.5, 9.9]; numbered cases are those of cases.md. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -228,7 +228,7 @@ static void queue_pair_without_a_receive_ring(void **state)
 		"tx ACK psn=1 rnr=12 msn=1");
 }
 
-/* The receiver's own mistake is the sender's remote operation error [IBTA1 9.7.5.2.7]. */
+/* The receiver's own mistake is the sender's remote operation error [IBTA1 9.7.5]. */
 static void receive_that_may_not_be_written(void **state)
 {
 	(void)state;

@@ -77,9 +77,10 @@ static void hundreds_of_seeds(void **state)
 static void seeds_that_once_failed(void **state)
 {
 	static const uint64_t seeds[] = {
-		116, /* a late copy of a READ counted against the responder's limit */
-		20,  /* the model missed that unsignalled entries end in silence */
-		16,  /* the programs' first sleep had no length */
+		116,	/* a late copy of a READ counted against the responder's limit */
+		20,	/* the model missed that unsignalled entries end in silence */
+		16,	/* the programs' first sleep had no length */
+		900870, /* a packet of an earlier life had a number of the next one's */
 	};
 	struct sim_result total = {0};
 

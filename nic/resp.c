@@ -103,11 +103,11 @@ static enum resp_step check_announced(const struct nic *nic, const struct nic_qp
 				      const struct nic_pkt *pkt)
 {
 	uint64_t limit_bytes = 1ull << nic->config.message_max_bytes_log2;
+	uint64_t so_far_bytes = (uint64_t)qp->rx_off + pkt->payload_bytes;
 	uint32_t len_bytes;
 
 	if (pkt->info->kind == ROCE_KIND_SEND)
-		return (uint64_t)qp->rx_off + pkt->payload_bytes <= limit_bytes ? RESP_NEXT
-										: RESP_INVALID;
+		return so_far_bytes <= limit_bytes ? RESP_NEXT : RESP_INVALID;
 	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
 		return RESP_NEXT;
 	len_bytes = pkt->info->reth_off ? reth_len(pkt) : qp->rx_len - qp->rx_off;
@@ -153,17 +153,17 @@ static enum resp_step check_region(const struct nic *nic, const struct nic_qp *q
 				   const struct nic_pkt *pkt)
 {
 	bool reads = pkt->info->kind == ROCE_KIND_READ_REQ;
+	enum nic_mem verdict;
 	uint64_t host_va;
 
 	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
 		return check_atomic(nic, qp, pkt);
 	if (!pkt->info->reth_off || reth_len(pkt) == 0)
 		return RESP_NEXT;
-	return nic_mem_check(nic, qp->pdn, reth_rkey(pkt), reth_va(pkt), reth_len(pkt),
-			     reads ? NIC_ACCESS_REMOTE_READ_F : NIC_ACCESS_REMOTE_WRITE_F,
-			     &host_va) == NIC_MEM_OK
-		   ? RESP_NEXT
-		   : RESP_NO_ACCESS;
+	verdict =
+	    nic_mem_check(nic, qp->pdn, reth_rkey(pkt), reth_va(pkt), reth_len(pkt),
+			  reads ? NIC_ACCESS_REMOTE_READ_F : NIC_ACCESS_REMOTE_WRITE_F, &host_va);
+	return verdict == NIC_MEM_OK ? RESP_NEXT : RESP_NO_ACCESS;
 }
 
 static bool needs_receive(const struct nic_pkt *pkt)
@@ -173,6 +173,7 @@ static bool needs_receive(const struct nic_pkt *pkt)
 	return pkt->info->imm_off != 0;
 }
 
+/* READs and atomics that wait for their first answer. */
 static uint32_t due_count(const struct nic_qp *qp)
 {
 	uint32_t count = 0;
@@ -182,8 +183,7 @@ static uint32_t due_count(const struct nic_qp *qp)
 	return count;
 }
 
-/* Receives, and places for responses: more READs and atomics than were agreed on is a peer's fault.
- */
+/* Receives, and places for responses; who asks for more of these than was agreed on is at fault. */
 static enum resp_step check_resources(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	uint32_t due = due_count(qp);

@@ -188,7 +188,7 @@ static void random_packets(void **state)
 	(void)state;
 	print_message("seed 6\n");
 	base_prng_seed(&prng, 6);
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 100; i++) {
 		struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
 
 		bed_receive(&b, 1000);
@@ -217,7 +217,7 @@ static void random_packets(void **state)
 			if (base_prng_below(&prng, 8) == 0)
 				fake_settle(b.w);
 		}
-		for (int k = 0; k < 40; k++) {
+		for (int k = 0; k < 12; k++) {
 			fake_settle(b.w);
 			fake_advance(b.w, 4096ull << 14);
 		}

@@ -175,6 +175,18 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	qp->res_due = 0;
 }
 
+/*
+ * What was done for the peer is acknowledged before the queue pair goes: a card would have done so
+ * by the time its driver hears of the request. An owner who has seen the last message come in may
+ * leave at once, and its peer still completes.
+ */
+static void answer_last(struct nic *nic, struct nic_qp *qp)
+{
+	nic->left_packets = NIC_VISIT_PACKETS;
+	nic->left_bytes = (int64_t)NIC_VISIT_PACKETS * ROCE_MTU_MAX_BYTES;
+	nic_answer_run(nic, qp);
+}
+
 static void watch(struct nic *nic, const struct nic_qp *qp, enum nic_look look)
 {
 	nic->qp_watch[qp->watch].look = (uint8_t)look;
@@ -235,6 +247,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 
 	if (!qp)
 		return -EINVAL;
+	answer_last(nic, qp);
 	clear_transport(nic, qp);
 	last = &nic->qp_watch[--nic->qp_watch_count];
 	nic->qp_watch[qp->watch] = *last;
@@ -330,6 +343,7 @@ static void apply_params(struct nic_qp *qp, const struct nic_qp_params *p)
 
 static void qp_to_reset(struct nic *nic, struct nic_qp *qp)
 {
+	answer_last(nic, qp);
 	clear_transport(nic, qp);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	qp->state = NIC_QP_RESET;
@@ -373,6 +387,7 @@ static void enter(struct nic *nic, struct nic_qp *qp, enum nic_qp_state to)
 			qp_to_sqd_from_rts(nic, qp);
 		return;
 	case NIC_QP_ERR:
+		answer_last(nic, qp);
 		nic_qp_error(nic, qp);
 		return;
 	case NIC_QP_SQE:

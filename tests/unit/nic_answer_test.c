@@ -132,10 +132,35 @@ static void overtaken_nak_is_not_sent(void **state)
 	bed_close(&b);
 }
 
+/* An owner who leaves as soon as the message is in does not leave its peer without the ACK. */
+static void last_answer_before_it_goes(void **state)
+{
+	static const char *const rows[] = {"destroy", "reset", "error"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct bed b = bed_open(NULL);
+
+		print_message("row: %s\n", rows[i]);
+		b.w->room = 0;
+		send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
+		b.w->room = 1;
+		if (i == 0)
+			assert_int_equal(nic_qp_destroy(b.w->nics[1], b.pair.b.qpn), 0);
+		else
+			assert_int_equal(
+			    fake_qp_set_state(&b.pair.b, i == 1 ? NIC_QP_RESET : NIC_QP_ERR), 0);
+		assert_int_equal(b.w->queue_count, 1);
+		expect_answer(&b, 0x1f, 0x100);
+		bed_close(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(acknowledgements_coalesce),
+	    cmocka_unit_test(last_answer_before_it_goes),
 	    cmocka_unit_test(msn_wraps),
 	    cmocka_unit_test(answers_keep_their_order),
 	    cmocka_unit_test(region_goes_between_responses),

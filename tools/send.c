@@ -356,8 +356,8 @@ static int wait_for_more(struct sender *sender)
 }
 
 /*
- * The receiver's DONE ends it at once: it has every byte, and is gone. The acknowledgement of the last
- * chunk may never come then, as its queue pair went with it.
+ * The receiver's DONE ends it at once: it has every byte, and is gone. The acknowledgement of the
+ * last chunk may never come then, as its queue pair went with it.
  */
 static bool all_sent(struct sender *sender)
 {

@@ -39,7 +39,7 @@ int rig_qp_endpoint(const struct rig_qp *qp, struct rig_endpoint *endpoint)
 	err = lib_nic_lock(nic, "rig_qp_endpoint");
 	if (err)
 		return err;
-	err = lib_port_refresh(nic);
+	err = lib_port_refresh(nic, "rig_qp_endpoint");
 	if (!err) {
 		memset(endpoint, 0, sizeof(*endpoint));
 		endpoint->qp = qp->number;
@@ -206,7 +206,7 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 	if (qp->connected)
 		return lib_fail(EINVAL, "rig_qp_connect: queue pair 0x%x is connected already",
 				qp->number);
-	err = lib_port_refresh(nic);
+	err = lib_port_refresh(nic, "rig_qp_connect");
 	err = err ? err : peer_check(&nic->port, peer);
 	err = err ? err : path_check(&nic->port, path);
 	if (err)

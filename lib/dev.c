@@ -279,7 +279,7 @@ static int nic_setup(struct rig_nic *nic)
 	int err = context_get(nic, &context);
 
 	err = err ? err : device_query(nic, &context);
-	err = err ? err : lib_port_refresh(nic);
+	err = err ? err : lib_port_refresh(nic, "rig_open");
 	if (err)
 		return err;
 	err = tables_alloc(nic);
@@ -473,7 +473,7 @@ int rig_nic_info(struct rig_nic *nic, struct rig_nic_info *info)
 	err = lib_nic_lock(nic, "rig_nic_info");
 	if (err)
 		return err;
-	err = lib_port_refresh(nic);
+	err = lib_port_refresh(nic, "rig_nic_info");
 	if (!err) {
 		memset(info, 0, sizeof(*info));
 		memcpy(info->name, nic->name, sizeof(info->name));

@@ -116,17 +116,17 @@ static int field_parse(char *text, unsigned int *seen, struct rig_endpoint *endp
 	unsigned int field = 0;
 
 	if (!value)
-		return lib_fail(EINVAL, "endpoint: '%s' is no field: name=value", text);
+		return lib_fail(EINVAL, "rig_endpoint_parse: '%s' is no field: name=value", text);
 	*value++ = '\0';
 	while (field < FIELD_COUNT && strcmp(field_names[field], text) != 0)
 		field++;
 	if (field == FIELD_COUNT)
-		return lib_fail(EINVAL, "endpoint: there is no field '%s'", text);
+		return lib_fail(EINVAL, "rig_endpoint_parse: there is no field '%s'", text);
 	if (*seen & 1u << field)
-		return lib_fail(EINVAL, "endpoint: '%s' is there twice", text);
+		return lib_fail(EINVAL, "rig_endpoint_parse: '%s' is there twice", text);
 	*seen |= 1u << field;
 	if (!value_parse((enum field)field, value, endpoint))
-		return lib_fail(EINVAL, "endpoint: '%s' is no %s", value, text);
+		return lib_fail(EINVAL, "rig_endpoint_parse: '%s' is no %s", value, text);
 	return 0;
 }
 
@@ -137,10 +137,10 @@ static int seen_check(unsigned int seen)
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!(seen & 1u << needed[i]))
-			return lib_fail(EINVAL, "endpoint: '%s' is missing",
+			return lib_fail(EINVAL, "rig_endpoint_parse: '%s' is missing",
 					field_names[needed[i]]);
 	if (gid + lid != 1)
-		return lib_fail(EINVAL, "endpoint: one address is needed: gid or lid");
+		return lib_fail(EINVAL, "rig_endpoint_parse: one address is needed: gid or lid");
 	return 0;
 }
 
@@ -158,19 +158,22 @@ int rig_endpoint_parse(const char *text, struct rig_endpoint *endpoint)
 	int err;
 
 	if (!text || !endpoint)
-		return lib_fail(EINVAL, "endpoint: no text, or no place for the endpoint");
+		return lib_fail(EINVAL,
+				"rig_endpoint_parse: no text, or no place for the endpoint");
 	while (is_space(*text))
 		text++;
 	len = strlen(text);
 	while (len && is_space(text[len - 1]))
 		len--;
 	if (len >= sizeof(word))
-		return lib_fail(EINVAL, "endpoint: %zu characters; no endpoint has more than %zu",
+		return lib_fail(EINVAL,
+				"rig_endpoint_parse: %zu characters; no endpoint has more than %zu",
 				len, sizeof(word) - 1);
 	memcpy(word, text, len);
 	word[len] = '\0';
 	if (strncmp(word, PREFIX, strlen(PREFIX)) != 0)
-		return lib_fail(EINVAL, "endpoint: '%s' does not start with " PREFIX, word);
+		return lib_fail(EINVAL, "rig_endpoint_parse: '%s' does not start with " PREFIX,
+				word);
 	while ((field = strsep(&next, ","))) {
 		err = field_parse(field, &seen, &parsed);
 		if (err)

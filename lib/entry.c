@@ -32,66 +32,69 @@ static const struct {
 };
 
 /* check_kind - operation and flags go together, and nothing is set that is not supported. */
-static int check_kind(const struct rig_entry *entry)
+static int check_kind(const struct rig_entry *entry, const char *call)
 {
 	if (entry->op >= sizeof(ops) / sizeof(ops[0]))
-		return lib_fail(EINVAL, "entry: no operation %u", entry->op);
+		return lib_fail(EINVAL, "%s: no operation %u", call, entry->op);
 	if (entry->flags & ~FLAGS_ALL)
-		return lib_fail(EINVAL, "entry: unknown flags 0x%x", entry->flags & ~FLAGS_ALL);
+		return lib_fail(EINVAL, "%s: unknown flags 0x%x", call, entry->flags & ~FLAGS_ALL);
 	if (entry->ah || entry->remote_qp || entry->remote_qkey || entry->remote_dc_key ||
 	    entry->stream)
 		return lib_fail(EINVAL,
-				"entry: address handle, remote_qp, remote_qkey, remote_dc_key"
-				" and stream are not supported on a reliable queue pair");
+				"%s: address handle, remote_qp, remote_qkey, remote_dc_key"
+				" and stream are not supported on a reliable queue pair",
+				call);
 	if (entry->flags & RIG_INLINE_F && !ops[entry->op].inlines)
-		return lib_fail(EINVAL, "entry: only writes and sends carry inline data");
+		return lib_fail(EINVAL, "%s: only writes and sends carry inline data", call);
 	if (entry->flags & RIG_IMM_F && !ops[entry->op].opcode_imm)
-		return lib_fail(EINVAL, "entry: only writes and sends carry immediate data");
+		return lib_fail(EINVAL, "%s: only writes and sends carry immediate data", call);
 	return 0;
 }
 
-static int plan_inline(const struct rig_entry *entry, struct lib_entry_plan *plan)
+static int plan_inline(const struct rig_entry *entry, const char *call,
+		       struct lib_entry_plan *plan)
 {
 	uint32_t len = entry->inline_len_bytes;
 	uint32_t most = (WQE_DS_MAX - plan->units) * WQE_UNIT_BYTES -
 			(uint32_t)sizeof(struct wqe_inline_seg);
 
 	if (len > most || (len && !entry->inline_data))
-		return lib_fail(EINVAL, "entry: %u bytes of inline data at %p; at most %u", len,
-				entry->inline_data, most);
+		return lib_fail(EINVAL, "%s: %u bytes of inline data at %p; at most %u", call,
+				len, entry->inline_data, most);
 	if (len)
 		plan->units += wqe_inline_units(len);
 	plan->data_bytes = len;
 	return 0;
 }
 
-static int plan_pieces(const struct rig_entry *entry, struct lib_entry_plan *plan)
+static int plan_pieces(const struct rig_entry *entry, const char *call,
+		       struct lib_entry_plan *plan)
 {
 	if (entry->piece_count && !entry->pieces)
-		return lib_fail(EINVAL, "entry: %u pieces, and no list", entry->piece_count);
+		return lib_fail(EINVAL, "%s: %u pieces, and no list", call, entry->piece_count);
 	for (uint32_t i = 0; i < entry->piece_count; i++) {
 		uint32_t len = entry->pieces[i].len_bytes;
 
 		if (len > LIB_MESSAGE_MAX)
-			return lib_fail(EINVAL, "entry: piece %u has %u bytes; at most %u", i, len,
-					LIB_MESSAGE_MAX);
+			return lib_fail(EINVAL, "%s: piece %u has %u bytes; at most %u", call, i,
+					len, LIB_MESSAGE_MAX);
 		/* A count of 0 means 2^31 to the NIC (lci#33): an empty piece is left out. */
 		plan->piece_count += len != 0;
 		plan->data_bytes += len;
 	}
 	plan->units += plan->piece_count;
 	if (plan->units > WQE_DS_MAX)
-		return lib_fail(EINVAL, "entry: %u pieces that are not empty; at most %u",
+		return lib_fail(EINVAL, "%s: %u pieces that are not empty; at most %u", call,
 				plan->piece_count, WQE_DS_MAX - (plan->units - plan->piece_count));
 	if (plan->data_bytes > LIB_MESSAGE_MAX)
-		return lib_fail(EINVAL, "entry: a message of %llu bytes; at most %u",
+		return lib_fail(EINVAL, "%s: a message of %llu bytes; at most %u", call,
 				(unsigned long long)plan->data_bytes, LIB_MESSAGE_MAX);
 	return 0;
 }
 
-int lib_entry_plan(const struct rig_entry *entry, struct lib_entry_plan *plan)
+int lib_entry_plan(const struct rig_entry *entry, const char *call, struct lib_entry_plan *plan)
 {
-	int err = check_kind(entry);
+	int err = check_kind(entry, call);
 
 	if (err)
 		return err;
@@ -100,13 +103,15 @@ int lib_entry_plan(const struct rig_entry *entry, struct lib_entry_plan *plan)
 								    ops[entry->op].opcode);
 	plan->units = 1u + ops[entry->op].remote + ops[entry->op].atomic;
 	if (entry->flags & RIG_INLINE_F)
-		return plan_inline(entry, plan);
-	err = plan_pieces(entry, plan);
+		return plan_inline(entry, call, plan);
+	err = plan_pieces(entry, call, plan);
 	if (!err && ops[entry->op].atomic &&
 	    (entry->piece_count != 1 || plan->data_bytes != ATOMIC_BYTES ||
 	     entry->remote_addr % ATOMIC_BYTES != 0))
-		return lib_fail(EINVAL, "entry: an atomic has one piece of 8 bytes, and a remote"
-				" address that is a multiple of 8");
+		return lib_fail(EINVAL,
+				"%s: an atomic has one piece of 8 bytes, and a remote address"
+				" that is a multiple of 8",
+				call);
 	return err;
 }
 
@@ -117,7 +122,7 @@ int rig_entry_slots(const struct rig_entry *entry)
 
 	if (!entry)
 		return lib_fail(EINVAL, "rig_entry_slots: no entry");
-	err = lib_entry_plan(entry, &plan);
+	err = lib_entry_plan(entry, "rig_entry_slots", &plan);
 	return err ? err : (int)wqe_bb_count(plan.units);
 }
 

@@ -16,8 +16,8 @@ struct lib_entry_plan {
 	uint64_t data_bytes;	/* of the message */
 };
 
-/* lib_entry_plan - 0 and *plan, or -EINVAL: no queue pair could run the entry. */
-int lib_entry_plan(const struct rig_entry *entry, struct lib_entry_plan *plan);
+/* lib_entry_plan - 0 and *plan, or -EINVAL, call's error: no queue pair could run the entry. */
+int lib_entry_plan(const struct rig_entry *entry, const char *call, struct lib_entry_plan *plan);
 
 /*
  * lib_entry_write - the entry, at position pos of qp's send ring, which has room for it. The ctrl

@@ -288,11 +288,12 @@ _Static_assert(sizeof(struct rig_wc) == 32, "four words");
 
 /*
  * lib_nic_lock - checks that nic is open and locks it: 0, or the error of call. lib_nic_unlock.
- * lib_port_refresh - reads the port's state and addresses anew; the caller holds the lock.
+ * lib_port_refresh - reads the port's state and addresses anew, for call; the caller holds the
+ * lock.
  */
 int lib_nic_lock(struct rig_nic *nic, const char *call);
 void lib_nic_unlock(struct rig_nic *nic);
-int lib_port_refresh(struct rig_nic *nic);
+int lib_port_refresh(struct rig_nic *nic, const char *call);
 
 /*
  * names.c: the verbs file ("uverbs0") of the mlx5 device called name, or of the first (name NULL).

@@ -50,7 +50,8 @@ static uint64_t rate_bps(uint8_t width, uint8_t speed)
 	return 0;
 }
 
-static int port_query(struct rig_nic *nic, struct ib_uverbs_query_port_resp_ex *resp)
+static int port_query(struct rig_nic *nic, const char *call,
+		      struct ib_uverbs_query_port_resp_ex *resp)
 {
 	struct lib_cmd cmd;
 	int err;
@@ -61,7 +62,8 @@ static int port_query(struct rig_nic *nic, struct ib_uverbs_query_port_resp_ex *
 	lib_cmd_out(&cmd, UVERBS_ATTR_QUERY_PORT_RESP, resp, sizeof(*resp));
 	err = lib_cmd_run(&cmd, nic->os, nic->fd);
 	if (err)
-		return lib_fail_reason(err, "%s: the state of port %d", nic->name, LIB_PORT);
+		return lib_fail_reason(err, "%s: %s: the state of port %d", call, nic->name,
+				       LIB_PORT);
 	return 0;
 }
 
@@ -83,7 +85,7 @@ static bool gid_better(const struct ib_uverbs_gid_entry *entry,
 }
 
 /* gid_choose - sets port's address; leaves it zero where the table has none that will do. */
-static int gid_choose(struct rig_nic *nic, struct lib_port *port)
+static int gid_choose(struct rig_nic *nic, const char *call, struct lib_port *port)
 {
 	struct ib_uverbs_gid_entry *entries, *best = NULL;
 	uint64_t count = 0;
@@ -96,7 +98,7 @@ static int gid_choose(struct rig_nic *nic, struct lib_port *port)
 		room = UINT16_MAX / sizeof(*entries);
 	entries = calloc(room, sizeof(*entries));
 	if (!entries)
-		return lib_fail(ENOMEM, "%s: no memory for its GID table", nic->name);
+		return lib_fail(ENOMEM, "%s: no memory for the GID table of %s", call, nic->name);
 	lib_cmd_init(&cmd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE);
 	lib_cmd_in_const(&cmd, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, sizeof(*entries));
 	lib_cmd_in_u32(&cmd, UVERBS_ATTR_QUERY_GID_TABLE_FLAGS, 0);
@@ -106,7 +108,7 @@ static int gid_choose(struct rig_nic *nic, struct lib_port *port)
 	err = lib_cmd_run(&cmd, nic->os, nic->fd);
 	if (err) {
 		free(entries);
-		return lib_fail_reason(err, "%s: its GID table", nic->name);
+		return lib_fail_reason(err, "%s: the GID table of %s", call, nic->name);
 	}
 	for (uint64_t i = 0; i < count && i < room; i++)
 		if (gid_better(&entries[i], best))
@@ -119,12 +121,12 @@ static int gid_choose(struct rig_nic *nic, struct lib_port *port)
 	return 0;
 }
 
-int lib_port_refresh(struct rig_nic *nic)
+int lib_port_refresh(struct rig_nic *nic, const char *call)
 {
 	struct ib_uverbs_query_port_resp_ex resp;
 	const struct ib_uverbs_query_port_resp *legacy = &resp.legacy_resp;
 	struct lib_port port = {0};
-	int err = port_query(nic, &resp);
+	int err = port_query(nic, call, &resp);
 
 	if (err)
 		return err;
@@ -139,7 +141,7 @@ int lib_port_refresh(struct rig_nic *nic)
 	if (port.link == RIG_LINK_INFINIBAND)
 		port.address.lid = legacy->lid;
 	else
-		err = gid_choose(nic, &port);
+		err = gid_choose(nic, call, &port);
 	if (!err)
 		nic->port = port;
 	return err;

@@ -69,7 +69,7 @@ static __attribute__((noinline)) int post_general(struct rig_qp *qp, const struc
 
 	if (qp->post_ready != LIB_POST_READY)
 		return post_refused(qp, "rig_qp_post");
-	err = lib_entry_plan(entry, &plan);
+	err = lib_entry_plan(entry, "rig_qp_post", &plan);
 	err = err ? err : check_limits(qp, entry, &plan);
 	if (err)
 		return err;
@@ -333,9 +333,9 @@ static inline void segment_set(struct wqe_data_seg *seg, uint32_t len, uint32_t 
 	seg->va = be64_from(addr);
 }
 
-static COLD int piece_refused(const struct rig_local *piece)
+static COLD int piece_refused(const struct rig_local *piece, const char *call)
 {
-	return lib_fail(EINVAL, "rig_qp_receive: a piece of %u bytes; at most %u", piece->len_bytes,
+	return lib_fail(EINVAL, "%s: a piece of %u bytes; at most %u", call, piece->len_bytes,
 			LIB_MESSAGE_MAX);
 }
 
@@ -344,7 +344,7 @@ int rig_qp_receive(struct rig_qp *qp, const struct rig_local *local)
 	uint32_t used;
 
 	if (LIB_UNLIKELY(local->len_bytes > LIB_MESSAGE_MAX))
-		return piece_refused(local);
+		return piece_refused(local, "rig_qp_receive");
 	if (LIB_UNLIKELY(!rq_has_room(qp)))
 		return receive_full(qp, "rig_qp_receive");
 	used = local->len_bytes != 0;
@@ -366,7 +366,7 @@ static int pieces_check(const struct rig_local *pieces, int piece_count)
 				(const void *)pieces);
 	for (int i = 0; i < piece_count; i++) {
 		if (pieces[i].len_bytes > LIB_MESSAGE_MAX)
-			return piece_refused(&pieces[i]);
+			return piece_refused(&pieces[i], "rig_qp_receive_pieces");
 		total += pieces[i].len_bytes;
 		used += pieces[i].len_bytes != 0;
 	}

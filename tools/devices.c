@@ -52,13 +52,15 @@ static const char *link_text(enum rig_link link)
 	return link == RIG_LINK_ETHERNET ? "Ethernet" : "InfiniBand";
 }
 
-/* "127.0.0.1", "fe80::1" or "LID 7". */
+/* "127.0.0.1", "fe80::1", "LID 7", or "none": the port has no address yet. */
 static const char *address_text(const struct rig_address *address, char text[static ADDRESS_TEXT])
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff}, none[16];
 
 	if (address->link == RIG_LINK_INFINIBAND)
 		snprintf(text, ADDRESS_TEXT, "LID %u", address->lid);
+	else if (!memcmp(address->gid, none, sizeof(none)))
+		snprintf(text, ADDRESS_TEXT, "none");
 	else if (!memcmp(address->gid, mapped, sizeof(mapped)))
 		inet_ntop(AF_INET, address->gid + 12, text, ADDRESS_TEXT);
 	else

@@ -64,7 +64,7 @@ static void check_qp(const struct nic *nic, const struct nic_qp *qp)
 		check_responder(qp);
 		ASSERT(!qp->last_words);
 		/* Work never sits without a turn. */
-		ASSERT(qp->is_ready || (!output && !nic_req_has_work(qp)));
+		ASSERT(qp->is_ready || (!output && !nic_req_has_work(nic, qp)));
 	} else {
 		ASSERT(qp->last_words || !output);
 		ASSERT(qp->deadline_ns == NIC_TIME_NEVER);

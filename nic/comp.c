@@ -89,7 +89,7 @@ static void progress(struct nic *nic, struct nic_qp *qp)
 		nic_timer_set(nic, qp, timed ? nic->now_ns + qp->timeout_ns : NIC_TIME_NEVER);
 	}
 	nic_comp_advance(nic, qp);
-	if (qp->state != NIC_QP_ERR && nic_req_has_work(qp))
+	if (qp->state != NIC_QP_ERR && nic_req_has_work(nic, qp))
 		nic_ready(nic, qp);
 }
 
@@ -148,7 +148,7 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 {
 	if (qp->rnr_waiting) {
 		qp->rnr_waiting = false;
-		if (nic_req_has_work(qp))
+		if (nic_req_has_work(nic, qp))
 			nic_ready(nic, qp);
 		return;
 	}
@@ -298,7 +298,7 @@ static void rx_read_response(struct nic *nic, struct nic_qp *qp, const struct ni
 	const struct nic_op *op = answered(nic, qp, pkt);
 	uint32_t mtu_bytes = 1u << qp->mtu_log2;
 	uint32_t index, off, left;
-	bool last;
+	bool last, ends;
 
 	if (!op)
 		return;
@@ -306,7 +306,9 @@ static void rx_read_response(struct nic *nic, struct nic_qp *qp, const struct ni
 	off = index << qp->mtu_log2;
 	left = op->len_bytes - off;
 	last = index + 1 == op->psn_count;
-	if (last != roce_opcode_ends(pkt->opcode) ||
+	/* A READ that is asked for in pieces is answered in pieces. */
+	ends = roce_opcode_ends(pkt->opcode);
+	if ((last && !ends) || (ends && !last && qp->read_psns == 0) ||
 	    pkt->payload_bytes != (left < mtu_bytes ? left : mtu_bytes)) {
 		fail(nic, qp, FAULT(BAD_RESP, NONE));
 		return;

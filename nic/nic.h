@@ -31,7 +31,8 @@ struct nic;
 
 /*
  * One destination, as a queue pair's address vector (later an address handle) names it. A wire
- * turns it into addresses; the core only stores it and compares GIDs.
+ * turns it into addresses; the core only stores and compares them: GIDs on Ethernet, on InfiniBand
+ * LIDs and, if the path has a global route, GIDs.
  */
 struct nic_path {
 	uint8_t dgid[16]; /* peer's GID, network order */
@@ -41,7 +42,8 @@ struct nic_path {
 	uint8_t hop_limit;
 	uint8_t sl;
 	uint16_t udp_sport; /* 0xC000 and up */
-	uint16_t dlid;      /* InfiniBand only */
+	uint16_t dlid;      /* InfiniBand only: the peer's LID */
+	uint16_t slid;      /* InfiniBand only: our own; 0: this path is not InfiniBand */
 	uint32_t flow_label;
 };
 
@@ -107,6 +109,12 @@ struct nic_env {
 	 */
 	void (*packet)(void *ctx, bool outgoing, const struct nic_path *path, const uint8_t *bth,
 		       size_t len);
+	/*
+	 * Optional: the bytes of requests, and of responses to READs, that a queue pair may have
+	 * under way at once on this path, because what lies on it can overflow. 0 (and NULL): as
+	 * many as tx_reserve gives room for. Asked when a queue pair gets its path.
+	 */
+	uint32_t (*tx_window_bytes)(void *ctx, const struct nic_path *path);
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -263,7 +271,7 @@ struct nic_rx {
 				   once, payload is copied once. */
 	size_t len_bytes;
 	const uint8_t *sgid;   /* 16 bytes, who sent it; NULL: this very port (the local wire), and
-				  only   queue pairs whose peer has our own GID take it */
+				  only queue pairs whose peer has our own GID or LID take it */
 	const uint8_t *dgid;   /* 16 bytes, NULL likewise */
 	uint8_t traffic_class; /* as received, ECN included */
 };

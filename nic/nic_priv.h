@@ -224,6 +224,8 @@ struct nic_qp {
 	uint32_t psn_send;
 	uint32_t psn_next;
 	uint32_t psn_high;
+	uint32_t window_psns; /* PSNs that may be under way; 0: no bound but the wire's */
+	uint32_t read_psns;   /* a READ is asked for in pieces of so many packets; 0: whole */
 	uint64_t deadline_ns;
 	uint64_t timeout_ns;
 	uint64_t sq_va;
@@ -238,7 +240,7 @@ struct nic_qp {
 	uint8_t nak_due;   /* AETH syndrome; 0: none */
 	bool last_words;   /* in error, but the NAK that says so is still to go out */
 	bool comm_est;     /* a packet has come */
-	bool peer_is_here; /* its GID is our own: it is on this port */
+	bool peer_is_here; /* its address is our own: it is on this port */
 	uint16_t rq_pi;
 	uint16_t rq_ci;
 	uint32_t rx_off; /* bytes of the message that are in */
@@ -447,7 +449,7 @@ void nic_req_kick(struct nic *nic, struct nic_qp *qp);
 /* nic_req_go_back - sends again from psn_una on. */
 void nic_req_go_back(struct nic *nic, struct nic_qp *qp);
 /* nic_req_has_work - whether a turn would send something. */
-bool nic_req_has_work(const struct nic_qp *qp);
+bool nic_req_has_work(const struct nic *nic, const struct nic_qp *qp);
 
 void nic_comp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
 /* nic_comp_advance - completes what is complete at the tail: NOPs, and failed operations. */

@@ -293,6 +293,14 @@ static bool values_ok(const struct nic *nic, const struct nic_qp_params *p)
 	       !((p->set & SET(DEST_RD_ATOMIC)) && p->dest_rd_atomic > nic->config.rd_atomic_max);
 }
 
+/* On InfiniBand a GID is only there if the path has a global route: two that are zero are equal. */
+static bool leads_here(const struct nic_path *path)
+{
+	if (path->slid != 0 && path->dlid != path->slid)
+		return false;
+	return memcmp(path->dgid, path->sgid, sizeof(path->sgid)) == 0;
+}
+
 #define COPY(bit, field)                         \
 	do {                                     \
 		if (from->set & SET(bit))        \
@@ -317,7 +325,21 @@ static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *fr
 	COPY(DEST_QPN, dest_qpn);
 }
 
-static void apply_params(struct nic_qp *qp, const struct nic_qp_params *p)
+/* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on its
+ * way while one comes in. */
+static void set_window(const struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t bytes = 0;
+
+	if (nic->env->tx_window_bytes)
+		bytes = nic->env->tx_window_bytes(nic->env->ctx, &qp->params.path);
+	qp->window_psns = bytes >> qp->mtu_log2;
+	if (bytes != 0 && qp->window_psns < 2)
+		qp->window_psns = 2;
+	qp->read_psns = qp->window_psns / 2;
+}
+
+static void apply_params(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_params *p)
 {
 	struct nic_qp_params *to = &qp->params;
 
@@ -326,9 +348,11 @@ static void apply_params(struct nic_qp *qp, const struct nic_qp_params *p)
 	to->sq_psn &= PSN_MASK;
 	to->dest_qpn &= ROCE_QPN_MASK;
 	if (p->set & SET(PATH))
-		qp->peer_is_here = memcmp(to->path.dgid, to->path.sgid, sizeof(to->path.sgid)) == 0;
+		qp->peer_is_here = leads_here(&to->path);
 	if (p->set & SET(MTU))
 		qp->mtu_log2 = (uint8_t)ring_log2_ceil(to->mtu_bytes);
+	if (p->set & (SET(PATH) | SET(MTU)))
+		set_window(nic, qp);
 	if (p->set & SET(TIMEOUT))
 		qp->timeout_ns = roce_ack_timeout_ns(to->timeout);
 	if (p->set & SET(RETRY))
@@ -357,7 +381,7 @@ static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
 	qp->state = NIC_QP_RTS;
 	watch(nic, qp, NIC_LOOK_SQ);
 	nic_req_kick(nic, qp);
-	if (nic_req_has_work(qp))
+	if (nic_req_has_work(nic, qp))
 		nic_ready(nic, qp);
 }
 
@@ -413,7 +437,7 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 	if ((uint32_t)to >= NIC_QP_STATE_COUNT || !nic_qp_edge_ok(from, to, params->set) ||
 	    !values_ok(nic, params))
 		return -EINVAL;
-	apply_params(qp, params);
+	apply_params(nic, qp, params);
 	enter(nic, qp, to);
 	return 0;
 }

@@ -15,11 +15,52 @@ static uint32_t offset_of(const struct nic_qp *qp, const struct nic_op *op, uint
 	return ((psn - op->psn) & PSN_MASK) << qp->mtu_log2;
 }
 
+/* ---- window ---------------------------------------------------------------------------------- */
+
+static uint32_t under_way(const struct nic_qp *qp)
+{
+	return (qp->psn_send - qp->psn_una) & PSN_MASK;
+}
+
+/*
+ * Whether what is under way leaves room on the path for the packet at psn_send. Part of a READ is
+ * half a window, and waits until no more than that is under way: so two parts of it are at most. With
+ * a single READ allowed, it waits for all before it.
+ */
+static bool window_open(const struct nic *nic, const struct nic_qp *qp)
+{
+	const struct nic_op *op;
+
+	if (qp->window_psns == 0)
+		return true;
+	if (qp->op_cur == qp->op_head)
+		return under_way(qp) < qp->window_psns;
+	op = nic_op_at(nic, qp, qp->op_cur);
+	if (op->opcode != WQE_OP_READ || op->psn_count <= 1)
+		return under_way(qp) < qp->window_psns;
+	if (qp->psn_send != op->psn && qp->params.rd_atomic == 1)
+		return under_way(qp) == 0;
+	return under_way(qp) <= qp->read_psns;
+}
+
+/* Packets of the piece of a READ that starts at packet `index`. Pieces end at the same places however
+ * often they are asked for: a responder remembers whole requests. */
+static uint32_t read_piece(const struct nic_qp *qp, const struct nic_op *op, uint32_t index)
+{
+	uint32_t left = op->psn_count - index;
+	uint32_t piece;
+
+	if (qp->read_psns == 0)
+		return left;
+	piece = qp->read_psns - index % qp->read_psns;
+	return piece < left ? piece : left;
+}
+
 /* ---- doorbell -------------------------------------------------------------------------------- */
 
-bool nic_req_has_work(const struct nic_qp *qp)
+bool nic_req_has_work(const struct nic *nic, const struct nic_qp *qp)
 {
-	if (qp->rnr_waiting)
+	if (qp->rnr_waiting || !window_open(nic, qp))
 		return false;
 	if (qp->op_cur != qp->op_head)
 		return true;
@@ -42,7 +83,7 @@ void nic_req_kick(struct nic *nic, struct nic_qp *qp)
 	}
 	qp->sq_pi = (uint16_t)word;
 	nic->qp_watch[qp->watch].sq_seen = qp->sq_pi;
-	if (nic_req_has_work(qp))
+	if (nic_req_has_work(nic, qp))
 		nic_ready(nic, qp);
 }
 
@@ -89,6 +130,14 @@ static uint8_t flags_of(const struct nic_qp *qp, const struct nic_wqe *wqe)
 	return flags;
 }
 
+/* READs and atomics at once. A READ in pieces has two of its own under way at the peer. */
+static uint32_t rd_limit(const struct nic_qp *qp)
+{
+	uint32_t limit = qp->params.rd_atomic;
+
+	return qp->read_psns != 0 && limit > 1 ? limit - 1 : limit;
+}
+
 /* Whether the entry has to wait until an earlier operation completes. */
 static bool must_wait(const struct nic_qp *qp, const struct nic_wqe *wqe, const struct nic_op *op)
 {
@@ -96,7 +145,7 @@ static bool must_wait(const struct nic_qp *qp, const struct nic_wqe *wqe, const 
 
 	if (fence && qp->rd_used != 0)
 		return true;
-	if (nic_op_reads(op) && qp->rd_used >= qp->params.rd_atomic)
+	if (nic_op_reads(op) && qp->rd_used >= rd_limit(qp))
 		return true;
 	return ((qp->psn_next - qp->psn_una) & PSN_MASK) + op->psn_count > NIC_PSN_WINDOW;
 }
@@ -231,7 +280,8 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	enum roce_place place = place_of(op, psn);
 	uint8_t opcode = opcode_of(op, place);
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
-	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1;
+	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1 ||
+		       (qp->window_psns != 0 && under_way(qp) + 1 >= qp->window_psns);
 	bool se = (op->flags & NIC_OP_SOLICITED_F) && (place & ROCE_LAST);
 	enum nic_mem verdict;
 	uint8_t *bth;
@@ -258,13 +308,19 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 {
 	uint8_t opcode = ROCE_OP_RC_READ_REQ;
 	uint32_t off = offset_of(qp, op, qp->psn_send);
+	uint32_t left = op->len_bytes - off;
+	uint64_t piece_bytes;
+	uint32_t piece;
 	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, true, qp->psn_send, 0);
 
 	if (!bth)
 		return BLOCKED;
-	store_reth(bth, &roce_opcodes[opcode], wqe->raddr + off, wqe->rkey, op->len_bytes - off);
+	piece = read_piece(qp, op, off >> qp->mtu_log2);
+	piece_bytes = (uint64_t)piece << qp->mtu_log2;
+	store_reth(bth, &roce_opcodes[opcode], wqe->raddr + off, wqe->rkey,
+		   left < piece_bytes ? left : (uint32_t)piece_bytes);
 	nic_tx_close(nic, qp, bth, opcode, 0);
-	sent(nic, qp, op->psn_count - (off >> qp->mtu_log2));
+	sent(nic, qp, piece);
 	return SENT;
 }
 
@@ -323,7 +379,7 @@ void nic_req_go_back(struct nic *nic, struct nic_qp *qp)
 	qp->op_cur = qp->op_tail;
 	qp->psn_send = qp->psn_una;
 	qp->went_back = true;
-	if (nic_req_has_work(qp))
+	if (nic_req_has_work(nic, qp))
 		nic_ready(nic, qp);
 }
 
@@ -356,7 +412,7 @@ static enum next next_operation(struct nic *nic, struct nic_qp *qp)
 		return NEXT_NONE;
 	op = nic_op_at(nic, qp, qp->op_cur);
 	if (!(op->flags & NIC_OP_FAILED_F) && !fully_sent(qp, op))
-		return NEXT_SEND;
+		return window_open(nic, qp) ? NEXT_SEND : NEXT_NONE;
 	return skip_operation(nic, qp, op);
 }
 
@@ -383,5 +439,5 @@ enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp)
 			return NIC_TURN_AGAIN;
 		}
 	}
-	return nic_req_has_work(qp) ? NIC_TURN_AGAIN : NIC_TURN_DONE;
+	return nic_req_has_work(nic, qp) ? NIC_TURN_AGAIN : NIC_TURN_DONE;
 }

@@ -55,6 +55,8 @@ static bool address_ok(const struct nic_qp *qp, const struct nic_rx *rx)
 
 	if (!rx->sgid)
 		return qp->peer_is_here;
+	if (path->slid != 0)
+		return false; /* InfiniBand has no wire to other ports */
 	return memcmp(rx->sgid, path->dgid, sizeof(path->dgid)) == 0 &&
 	       (!rx->dgid || memcmp(rx->dgid, path->sgid, sizeof(path->sgid)) == 0);
 }

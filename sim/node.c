@@ -85,6 +85,12 @@ static bool tx_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
 	return false;
 }
 
+static uint32_t tx_window(void *ctx, const struct nic_path *path)
+{
+	(void)path;
+	return node_of(ctx)->window_bytes;
+}
+
 static int qpn_block(void *ctx, uint32_t *block)
 {
 	*block = node_of(ctx)->qpn_block++;
@@ -250,6 +256,7 @@ static void open_links(struct sim_node *node, const struct sim_link_config *conf
 void sim_node_open(struct sim_node *node, struct sim_world *world, uint32_t number,
 		   const struct sim_link_config *link)
 {
+	uint64_t seed;
 	struct nic_config config = {
 		.qp_count_max = 4096,
 		.cq_count_max = 64,
@@ -270,12 +277,16 @@ void sim_node_open(struct sim_node *node, struct sim_world *world, uint32_t numb
 	open_links(node, link);
 	node->env = (struct nic_env){node,	mem_read,   mem_write, mem_load32, mem_store32,
 				     mem_cas64, tx_reserve, tx_commit, tx_cancel,  tx_untaken,
-				     qpn_block, event,	    NULL};
+				     qpn_block, event,	    NULL,      tx_window};
 	sim_memory_open(&node->memory, 0x7f0000000000ull + ((uint64_t)number << 32),
 			SIM_NODE_MEMORY_BYTES);
 	node->arena_bytes = nic_arena_bytes(&config);
 	node->arena = sim_arena_open(node->arena_bytes);
-	node->nic = nic_init(node->arena, &config, &node->env, base_prng_u64(&world->prng));
+	seed = base_prng_u64(&world->prng);
+	/* In half of the worlds paths have a bound, so tight that it is felt. */
+	if (seed >> 63)
+		node->window_bytes = 1 + (uint32_t)(seed >> 32 & 0x7fff);
+	node->nic = nic_init(node->arena, &config, &node->env, seed);
 }
 
 void sim_node_close(struct sim_node *node)

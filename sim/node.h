@@ -28,6 +28,7 @@ struct sim_node {
 	struct sim_link loop; /* to itself: no faults, and no GIDs */
 	struct sim_link *reserved;
 	uint8_t gid[16];
+	uint32_t window_bytes; /* bound of what is under way; 0: none */
 	uint32_t qpn_block;
 	uint64_t wake_ns; /* when the engine runs next */
 	uint32_t idle_turns;

@@ -130,6 +130,14 @@ static void env_cancel(void *ctx)
 	side->world->reserved = NULL;
 }
 
+static uint32_t env_window(void *ctx, const struct nic_path *path)
+{
+	const struct fake_side *side = (const struct fake_side *)ctx;
+
+	(void)path;
+	return side->world->window_bytes;
+}
+
 static bool env_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
 {
 	struct fake_side *side = ctx;
@@ -208,6 +216,7 @@ static void side_init(struct fake_world *w, uint32_t i, const struct nic_config 
 	    .tx_untaken = env_untaken,
 	    .qpn_block = env_block,
 	    .event = env_event,
+	    .tx_window_bytes = env_window,
 	};
 	w->nics[i] = nic_init(side->arena, config, &w->envs[i], i + 1);
 	assert_int_equal(nic_pd_create(w->nics[i], &side->pdn), 0);

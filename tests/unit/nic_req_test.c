@@ -387,6 +387,89 @@ static void full_wire(void **state)
 	bed_close(&b);
 }
 
+static struct bed bed_with_window(uint32_t window_bytes, const struct fake_opts *opts)
+{
+	struct bed b = {.w = fake_world_new(NULL)};
+
+	b.w->window_bytes = window_bytes;
+	fake_pair_connect(b.w, &b.pair, opts);
+	b.src = fake_region(b.w, 0, 1 << 20, BED_LOCAL);
+	b.dst = fake_region(b.w, 1, 1 << 20, BED_ALL);
+	for (size_t i = 0; i < b.src.len; i++)
+		bed_src(&b)[i] = (uint8_t)(i * 7 + (i >> 8));
+	return b;
+}
+
+/* A path with a bound has no more packets under way than it, and the last of them asks for the
+ * acknowledgement that opens it again. */
+static void window_bounds_what_is_under_way(void **state)
+{
+	struct bed b = bed_with_window(4096, NULL); /* four packets of 1,024 bytes */
+
+	(void)state;
+	bed_post(&b, WQE_OP_WRITE, 10000);
+	assert_int_equal(b.w->queue_count, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(be32_load(b.w->queue[i]->bytes + 8) >> 31, i == 3);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, 0, 10000);
+	assert_memory_equal(bed_dst(&b), bed_src(&b), 10000);
+	bed_close(&b);
+}
+
+/* What was lost of a full window is sent again within it. */
+static void window_and_loss(void **state)
+{
+	struct bed b = bed_with_window(4096, NULL);
+
+	(void)state;
+	bed_post(&b, WQE_OP_WRITE, 10000);
+	while (b.w->queue_count)
+		fake_drop(b.w, 0);
+	fake_advance(b.w, 68000000);
+	assert_int_equal(b.w->queue_count, 4);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, 0, 10000);
+	assert_memory_equal(bed_dst(&b), bed_src(&b), 10000);
+	bed_close(&b);
+}
+
+/* A READ is asked for by halves of the window, of which two are under way, also after a loss; with a
+ * single READ allowed, one. */
+static void window_divides_reads(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t rd_atomic;
+		uint32_t requests;
+	} rows[] = {{"sixteen READs allowed", 16, 2}, {"one READ allowed", 1, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bed b = bed_with_window(4096, &(struct fake_opts){
+							 .rd_atomic = rows[i].rd_atomic,
+							 .dest_rd_atomic = rows[i].rd_atomic});
+
+		print_message("%s\n", rows[i].name);
+		memcpy(bed_dst(&b), bed_src(&b), 9000);
+		memset(bed_src(&b), 0, 9000);
+		bed_post(&b, WQE_OP_READ, 9000);
+		assert_int_equal(b.w->queue_count, rows[i].requests);
+		expect_packet(&b, ROCE_OP_RC_READ_REQ, 0x100);
+		assert_int_equal(be32_load(b.w->queue[0]->bytes + 12 + 12), 2048);
+		fake_deliver(b.w, 0);
+		/* The second half of the first piece is lost. */
+		assert_true(b.w->queue_count >= 2);
+		fake_drop(b.w, b.w->queue_count - 1);
+		fake_settle(b.w);
+		fake_advance(b.w, 68000000);
+		fake_settle(b.w);
+		expect_done(&b.pair.a.send_cq, CQE_REQ, 0, 9000);
+		assert_memory_equal(bed_src(&b), bed_dst(&b), 9000);
+		bed_close(&b);
+	}
+}
+
 /* A doorbell record that says more than the ring holds, or that is gone, is fatal to the queue
  * pair. */
 static void bad_record(void **state)
@@ -430,6 +513,9 @@ int main(void)
 	    cmocka_unit_test(nop_completes_in_order),
 	    cmocka_unit_test(operations_are_bounded),
 	    cmocka_unit_test(full_wire),
+	    cmocka_unit_test(window_bounds_what_is_under_way),
+	    cmocka_unit_test(window_and_loss),
+	    cmocka_unit_test(window_divides_reads),
 	    cmocka_unit_test(bad_record),
 	};
 

@@ -325,8 +325,8 @@ static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *fr
 	COPY(DEST_QPN, dest_qpn);
 }
 
-/* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on its
- * way while one comes in. */
+/* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on
+ * its way while one comes in. */
 static void set_window(const struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t bytes = 0;

@@ -24,8 +24,8 @@ static uint32_t under_way(const struct nic_qp *qp)
 
 /*
  * Whether what is under way leaves room on the path for the packet at psn_send. Part of a READ is
- * half a window, and waits until no more than that is under way: so two parts of it are at most. With
- * a single READ allowed, it waits for all before it.
+ * half a window, and waits until no more than that is under way: so two parts of it are at most.
+ * With a single READ allowed, it waits for all before it.
  */
 static bool window_open(const struct nic *nic, const struct nic_qp *qp)
 {
@@ -43,8 +43,8 @@ static bool window_open(const struct nic *nic, const struct nic_qp *qp)
 	return under_way(qp) <= qp->read_psns;
 }
 
-/* Packets of the piece of a READ that starts at packet `index`. Pieces end at the same places however
- * often they are asked for: a responder remembers whole requests. */
+/* Packets of the piece of a READ that starts at packet `index`. Pieces end at the same places
+ * however often they are asked for: a responder remembers whole requests. */
 static uint32_t read_piece(const struct nic_qp *qp, const struct nic_op *op, uint32_t index)
 {
 	uint32_t left = op->psn_count - index;

@@ -434,8 +434,8 @@ static void window_and_loss(void **state)
 	bed_close(&b);
 }
 
-/* A READ is asked for by halves of the window, of which two are under way, also after a loss; with a
- * single READ allowed, one. */
+/* A READ is asked for by halves of the window, of which two are under way, also after a loss; with
+ * a single READ allowed, one. */
 static void window_divides_reads(void **state)
 {
 	static const struct {

@@ -11,7 +11,7 @@
 
 #define NICS_MAX     64
 #define ADDRESS_TEXT (INET6_ADDRSTRLEN + 8)
-#define RULE         "                      "
+#define INDENT       "          "
 
 /* A NIC, or why it could not be opened. */
 struct found {
@@ -72,15 +72,16 @@ static void print_limits(const struct rig_nic_info *info)
 {
 	char message[TOOL_UNIT_TEXT];
 
-	printf(
-	    "  limits: messages of %s, send ring %u, receive ring %u, completion queue %u,\n" RULE
-	    "inline %u bytes, pieces %u",
-	    tool_format_bytes(info->message_max_bytes, message), info->entries_max,
-	    info->receives_max, info->cqe_max, info->inline_max_bytes, info->pieces_max);
+	printf("  limits: messages of %s, send ring %u, receive ring %u,\n" INDENT
+	       "completion queue %u, inline %u bytes, pieces %u",
+	       tool_format_bytes(info->message_max_bytes, message), info->entries_max,
+	       info->receives_max, info->cqe_max, info->inline_max_bytes, info->pieces_max);
+	if (info->rate_bps || info->firmware[0])
+		printf(",\n" INDENT);
 	if (info->rate_bps)
-		printf(", %.1f Gb/s", (double)info->rate_bps / 1e9);
+		printf("%.1f Gb/s", (double)info->rate_bps / 1e9);
 	if (info->firmware[0])
-		printf(", firmware %s", info->firmware);
+		printf("%sfirmware %s", info->rate_bps ? ", " : "", info->firmware);
 	putchar('\n');
 }
 

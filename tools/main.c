@@ -49,6 +49,16 @@ static int finish(int status)
 	return status;
 }
 
+/* argv of a command. getopt starts its messages with argv[0]: they shall read as all others do. */
+static char **command_argv(char **argv)
+{
+	static char full_name[32];
+
+	snprintf(full_name, sizeof(full_name), "rig5 %s", argv[1]);
+	argv[1] = full_name;
+	return argv + 1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -64,7 +74,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (commands[i].run && !strcmp(name, commands[i].name)) {
 			tool_name_set(commands[i].name);
-			return finish(commands[i].run(argc - 1, argv + 1));
+			return finish(commands[i].run(argc - 1, command_argv(argv)));
 		}
 	if (argc < 2)
 		return tool_usage_error("a command is missing");

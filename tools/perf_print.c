@@ -5,7 +5,8 @@
 #include "tools/perf.h"
 #include "tools/units.h"
 
-#define RULE "----------------------------------------------------------------------------------"
+/* Fits a terminal of 80 columns. */
+#define RULE "----------------------------------------------------------------------------"
 
 static const char *const titles[] = {
     [PERF_WRITE] = "RDMA_Write",
@@ -56,10 +57,10 @@ void perf_print_title(const struct perf *perf, const struct perf_test *test)
 void perf_print_row(const struct perf_row *row)
 {
 	if (row->test.kind == PERF_LATENCY)
-		printf(" %-10u %-14u %-14.3f %-18.3f %-10.3f", row->test.size_bytes,
+		printf(" %-10u %-14u %-14.3f %-18.3f %.3f", row->test.size_bytes,
 		       row->test.iterations, row->min_us, row->typical_us, row->p99_us);
 	else
-		printf(" %-10u %-14u %-21.2f %-12.6f", row->test.size_bytes, row->test.iterations,
+		printf(" %-10u %-14u %-21.2f %.6f", row->test.size_bytes, row->test.iterations,
 		       row->mib_per_s, row->messages_per_us);
 	if (row->wrong_bytes)
 		printf("  %llu BYTES WRONG", (unsigned long long)row->wrong_bytes);

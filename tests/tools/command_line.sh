@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Shows that every command explains itself, that a wrong command line ends with status 2 and a hint, and
-# that output which cannot be written is a failure. By running them.
+# Shows that every command explains itself, that a wrong command line ends with status 2 and a hint, that
+# output which cannot be written is a failure, and that tables fit a terminal. By running them.
 set -u
 . "$RIG5_SOURCE_DIR/tests/tools/_rig5.sh"
 
@@ -30,7 +30,8 @@ for command in $commands; do
 	long=$(awk 'length > 80' "$work/out")
 	[[ -z $long ]] || fail "rig5 $command --help is wider than 80 columns: $long"
 	expect 2 "$command" --no-such-option
-	says "$work/err" "--help"
+	says "$work/err" "rig5 $command: "
+	says "$work/err" "rig5 $command --help"
 	[[ -s $work/out ]] && fail "rig5 $command --no-such-option writes to stdout"
 done
 expect 0 --version
@@ -77,7 +78,15 @@ for arguments in --help --version devices "devices --json" "perf --help"; do
 	says "$work/err" "cannot write"
 done
 
-# 4. An absent NIC, by name.
+# 4. Tables fit 80 columns, and no line ends with blanks.
+for arguments in devices "perf --size 1M --iterations 9 --check"; do
+	# shellcheck disable=SC2086
+	expect 0 $arguments
+	wrong=$(grep -nE '^.{81}| $' "$work/out")
+	[[ -z $wrong ]] || fail "rig5 $arguments: wide, or blanks at the end: $wrong"
+done
+
+# 5. An absent NIC, by name.
 expect 1 perf --nic soft9
 says "$work/err" "soft9"
 expect 1 perf --to "127.0.0.1:1"

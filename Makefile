@@ -70,5 +70,7 @@ help:
 	@echo 'make sim      one simulated world: SEED=<number>'
 	@echo 'make install  into PREFIX ($(PREFIX)), under DESTDIR if set'
 	@echo 'make clean    remove the build directories'
+	@echo
+	@echo 'BUILD=DIRECTORY builds there and not in build/, as where this tree cannot be written.'
 
 comma := ,

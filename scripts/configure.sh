@@ -7,6 +7,10 @@ set -u
 
 build=$1
 shift
+if ! mkdir -p "$build" 2>/dev/null || [[ ! -w $build ]]; then
+	echo "rig5: cannot write $build; 'make BUILD=DIRECTORY' builds elsewhere" >&2
+	exit 1
+fi
 generator=()
 [[ -e $build/CMakeCache.txt ]] || generator=(-G Ninja)
 exec cmake -S . -B "$build" "${generator[@]}" "$@" >/dev/null

@@ -289,18 +289,22 @@ static void calls_after_close_are_invalid(void **state)
 	struct rig_entry entry = {.op = RIG_WRITE, .flags = RIG_INLINE_F};
 	struct rig_local local = {.len_bytes = 8};
 	struct rig_region *region, *other;
-	struct rig_endpoint endpoint;
+	struct rig_endpoint endpoint, peer;
+	struct rig_remote remote;
 	struct rig_nic_info info;
 	struct rig_event event;
 	struct rig_wc wc;
 	static char memory[64];
 
 	(void)state;
+	assert_int_equal(rig_qp_endpoint(rig.qp, &peer), 0);
 	assert_int_equal(rig_region_create(rig.nic, memory, 64, RIG_LOCAL, &region), 0);
 	script_rig_close(&rig);
 	assert_int_equal(rig_nic_info(rig.nic, &info), -EINVAL);
 	assert_int_equal(rig_region_create(rig.nic, memory, 64, RIG_LOCAL, &other), -EINVAL);
+	assert_int_equal(rig_region_create_dmabuf(rig.nic, 5, 0, 8, RIG_LOCAL, &other), -EINVAL);
 	assert_int_equal(rig_region_local(region, 0, 8, &local), -EINVAL);
+	assert_int_equal(rig_region_remote(region, 0, 8, &remote), -EINVAL);
 	assert_int_equal(rig_region_destroy(region), -EINVAL);
 	assert_int_equal(rig_cq_create(rig.nic, 8, &rig.cq), -EINVAL);
 	assert_int_equal(rig_cq_poll(rig.cq, &wc, 1), -EINVAL);
@@ -309,9 +313,11 @@ static void calls_after_close_are_invalid(void **state)
 	assert_int_equal(rig_qp_create(rig.cq, 8, 8, &rig.qp), -EINVAL);
 	assert_int_equal(rig_qp_number(rig.qp), 0);
 	assert_int_equal(rig_qp_endpoint(rig.qp, &endpoint), -EINVAL);
+	assert_int_equal(rig_qp_connect(rig.qp, RIG_LOCAL, &peer, NULL), -EINVAL);
 	assert_int_equal(rig_qp_room(rig.qp, RIG_RING_SEND), -EINVAL);
 	assert_int_equal(rig_qp_post(rig.qp, &entry), -EINVAL);
 	assert_int_equal(rig_qp_receive(rig.qp, &local), -EINVAL);
+	assert_int_equal(rig_qp_receive_pieces(rig.qp, &local, 1), -EINVAL);
 	assert_int_equal(rig_qp_ring(rig.qp), -EINVAL);
 	assert_int_equal(rig_qp_destroy(rig.qp), -EINVAL);
 	assert_int_equal(rig_wait(rig.nic, 0, &event, 1), -EINVAL);

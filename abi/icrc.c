@@ -112,3 +112,29 @@ uint32_t icrc_packet(const uint8_t *ip, size_t ip_bytes, size_t len_bytes)
 	crc = icrc_headers(ip, header_bytes, ICRC_MASK_ALL);
 	return icrc_final(icrc_update(crc, ip + header_bytes, len_bytes - header_bytes));
 }
+
+/* Bit 31 is x^0. */
+uint32_t icrc_multiply(uint32_t a, uint32_t b)
+{
+	uint32_t product = 0;
+
+	for (; a != 0; a <<= 1) {
+		product ^= b & -(a >> 31);
+		b = b >> 1 ^ (0xedb88320u & -(b & 1));
+	}
+	return product;
+}
+
+uint32_t icrc_undo_factor(size_t at_bytes)
+{
+	uint32_t factor = 0x80000000u; /* 1 */
+	uint32_t power = 0xdb710641u;  /* 1/x, as x * 0xdb710641 is 1 */
+
+	/* 1/x to the 8 * at_bytes, by squaring. */
+	for (size_t left = at_bytes * 8; left != 0; left >>= 1) {
+		if (left & 1)
+			factor = icrc_multiply(factor, power);
+		power = icrc_multiply(power, power);
+	}
+	return factor;
+}

@@ -58,4 +58,15 @@ static inline uint32_t icrc_final(uint32_t crc)
  */
 uint32_t icrc_packet(const uint8_t *ip, size_t ip_bytes, size_t len_bytes);
 
+/*
+ * The CRC is linear: if two packets differ only in four aligned or unaligned bytes with at_bytes
+ * bytes from the first of them to the end, the difference (^) of their ICRCs, multiplied by
+ * icrc_undo_factor(at_bytes), is the difference of these four bytes as le32_load reads them.
+ *
+ * icrc_multiply - the product of two polynomials modulo the CRC's, all bit-reversed.
+ * icrc_undo_factor - x to the -8 * at_bytes, likewise. About a microsecond.
+ */
+uint32_t icrc_multiply(uint32_t a, uint32_t b);
+uint32_t icrc_undo_factor(size_t at_bytes);
+
 #endif

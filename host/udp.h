@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * udp.h - the wire to other hosts: RoCE v2 in UDP datagrams, port 4791.
+ *
+ * Sending: packets to one destination, of one size (the last may be shorter), with the same traffic
+ * class and hop limit, make a batch, which the kernel cuts into datagrams (UDP_SEGMENT); batches go
+ * out together (sendmmsg). A flow's packets go through one of some sockets, each bound to a source
+ * port of its own from 0xC000 up, so that routers see several flows.
+ * Receiving: one socket per process, bound to the port's address with SO_REUSEPORT. The kernel may
+ * join datagrams of one flow and size again (UDP_GRO).
+ *
+ * ECN: packets go out as Not-ECT, because nothing reacts to marks yet. Their DSCP is the path's.
+ *
+ * Descriptors: each is open under the same number in two tables, the application's and that of the
+ * port's own threads (host/port.h). Should the application close or replace its ones, that is
+ * noticed before they are used again, and the port's own threads do all the work from then on.
+ *
+ * Hot: datagrams are expected, so every pass looks into the socket (a system call). Cold: no pass
+ * looks; an epoll descriptor becomes readable when there is something (once: EPOLLONESHOT), which
+ * wakes the port thread.
+ *
+ * Threads: one owner at a time (the port's lock), except where a function says otherwise.
+ */
+#ifndef HOST_UDP_H
+#define HOST_UDP_H
+
+#include "host/addr.h"
+#include "host/seal.h"
+#include "nic/nic.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	HOST_UDP_FLOWS = 8, /* sockets to send from */
+	HOST_UDP_RX = HOST_UDP_FLOWS,
+	HOST_UDP_EPOLL,
+	HOST_UDP_FDS,
+	HOST_UDP_BATCHES = 64,
+	HOST_UDP_SEGMENTS = 64,   /* of a batch [udp(7): UDP_MAX_SEGMENTS] */
+	HOST_UDP_BATCH_BYTES = 65000,
+	HOST_UDP_TX_BYTES = 320 * 1024,
+};
+
+#define HOST_UDP_COUNTERS(X)                                                                    \
+	X(tx_packets)                                                                           \
+	X(tx_bytes) X(tx_batches) X(tx_calls) X(tx_full) X(tx_drop) X(tx_single) X(rx_packets)  \
+	    X(rx_bytes) X(rx_calls) X(rx_datagrams) X(rx_drop_malformed) X(rx_drop_icrc)        \
+		X(rx_drop_address) X(rx_handed_on) X(rx_drop_nobody)
+
+struct host_udp_counters {
+#define X(name) uint64_t name;
+	HOST_UDP_COUNTERS(X)
+#undef X
+};
+
+/* A packet that came in: what the NIC gets, and what was around it. */
+struct host_udp_packet {
+	struct nic_rx rx;
+	uint8_t sgid[16];
+	uint16_t udp_sport;
+	struct host_seal_found ip;
+};
+
+struct udp_batch {
+	uint32_t off; /* of its first byte */
+	uint32_t bytes;
+	uint32_t segment_bytes; /* of each but the last, with ICRC */
+	uint16_t count;
+	uint16_t flow;
+	bool closed; /* its last segment is shorter */
+	uint8_t traffic_class;
+	uint8_t hop_limit;
+	uint32_t block; /* of the destination queue pairs: the process that they belong to */
+	uint8_t dgid[16];
+};
+
+struct udp_tx {
+	uint8_t *bytes;
+	uint32_t used;
+	uint32_t first; /* batches before it are sent */
+	uint32_t count;
+	bool blocked; /* the kernel had no room */
+	bool open;    /* a reservation */
+	bool fresh;   /* it begins a batch */
+	uint32_t open_bytes;
+	struct udp_batch next; /* the batch it begins */
+	struct host_seal seal; /* of the last batch */
+	struct udp_batch batches[HOST_UDP_BATCHES];
+};
+
+struct udp_rx;
+struct udp_messages;
+
+struct host_udp {
+	bool opened; /* its descriptors are */
+	bool up;     /* bound: packets go out and come in */
+	bool ipv4;
+	bool segments; /* segmentation offload works */
+	uint8_t gid[16];
+	struct host_interface interface;
+	int fds[HOST_UDP_FDS];
+	uint64_t cookies[HOST_UDP_FDS]; /* [SO_COOKIE] which socket each is */
+	uint64_t checked_ns[HOST_UDP_FDS];
+	_Atomic bool app_lost; /* the application closed its descriptors */
+	bool own_table;
+	uint16_t sports[HOST_UDP_FLOWS];
+	_Atomic bool hot;
+	uint64_t busy_ns; /* when something last came or went */
+	struct udp_tx tx;
+	struct udp_messages *messages; /* for sendmmsg */
+	struct udp_rx *rx;
+	struct host_udp_counters counters;
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/*
+ * host_udp_open - makes the descriptors, for an address as text (NULL: IPv4). In the application's
+ * table. 0 or -errno; then nothing is open, and the wire stays down.
+ */
+int host_udp_open(struct host_udp *udp, const char *address);
+
+/*
+ * host_udp_bind - takes the address gid [port's own table]. 0, or -errno: the wire stays down, and
+ * so does it if nothing was opened (-ENODEV).
+ */
+int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_table);
+
+/* host_udp_close_app - closes the application's descriptors, by one of its threads.
+ * host_udp_close - closes those of the table it runs in, and frees the memory. */
+void host_udp_close_app(struct host_udp *udp);
+void host_udp_close(struct host_udp *udp);
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+/* As nic_env.tx_reserve; len at most ROCE_HEADERS_MAX_BYTES + ROCE_MTU_MAX_BYTES. */
+uint8_t *host_udp_reserve(struct host_udp *udp, const struct nic_path *path, uint32_t dqpn,
+			  size_t len);
+/* host_udp_commit - seals the packet and puts it on its way. corrupt_bit: -1, or the bit of the
+ * packet to turn after it was sealed. */
+void host_udp_commit(struct host_udp *udp, int32_t corrupt_bit);
+void host_udp_cancel(struct host_udp *udp);
+
+/* What will be around the packet of the open reservation. */
+struct host_udp_around {
+	uint16_t udp_sport;
+	uint16_t ip_id;
+};
+struct host_udp_around host_udp_around(const struct host_udp *udp);
+
+/*
+ * host_udp_flush - sends what was committed. false: something is left, because the kernel has no
+ * room now, or because this thread may not send.
+ */
+bool host_udp_flush(struct host_udp *udp, uint64_t now_ns);
+
+struct host_udp_limit {
+	uint32_t packets;
+	uint32_t bytes;
+};
+/*
+ * host_udp_receive - hands about limit->packets packets whose ICRC is right to take, which must be
+ * done with them when it returns; how many. 0 if this thread may not receive.
+ */
+uint32_t host_udp_receive(struct host_udp *udp, const struct host_udp_limit *limit, uint64_t now_ns,
+			  void (*take)(void *ctx, const struct host_udp_packet *packet), void *ctx);
+
+/* ---- hot and cold ---------------------------------------------------------------------------- */
+
+static inline bool host_udp_hot(const struct host_udp *udp)
+{
+	return atomic_load_explicit(&udp->hot, memory_order_relaxed);
+}
+
+/* host_udp_heat - every pass looks from now on. Any thread. */
+static inline void host_udp_heat(struct host_udp *udp)
+{
+	atomic_store(&udp->hot, true);
+}
+
+/* host_udp_cool - no pass looks; whatever is or comes in the socket makes the epoll descriptor
+ * readable. false: this thread may not do that. */
+bool host_udp_cool(struct host_udp *udp, uint64_t now_ns);
+
+/* host_udp_woken - takes the event from the epoll descriptor; true if there was one [own table]. */
+bool host_udp_woken(struct host_udp *udp);
+
+/* ---- inside ---------------------------------------------------------------------------------- */
+
+/* host_udp_may_use - whether fds[which] is still what it was, in the table of this thread. */
+bool host_udp_may_use(struct host_udp *udp, int which, uint64_t now_ns);
+int host_udp_rx_init(struct host_udp *udp);
+int host_udp_tx_init(struct host_udp *udp);
+
+#endif

@@ -10,6 +10,7 @@
 #include "lib/os.h"
 #include "tests/support/kern_rig.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -99,6 +100,19 @@ static void make_objects(struct world *world)
 		    rig_connect(rig, &world->sides[i].qp, world->sides[1 - i].qp.number), 0);
 }
 
+/* The port's own address, which is not 127.0.0.1 where another user has that. */
+static void learn_gid(struct world *world)
+{
+	char text[64];
+	ssize_t got = world->os->sysfs_read(world->os->ctx, "class/infiniband/soft0/ports/1/gids/0",
+					    text, sizeof(text) - 1);
+
+	assert_true(got > 0);
+	text[got] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	assert_int_equal(inet_pton(AF_INET6, text, world->rig.config.gids[0]), 1);
+}
+
 static int open_world(void **state)
 {
 	static struct world world;
@@ -108,6 +122,7 @@ static int open_world(void **state)
 	world.fd = world.os->open(world.os->ctx, "/dev/infiniband/uverbs0", O_RDWR | O_CLOEXEC);
 	assert_true(world.fd >= 0);
 	kern_rig_over(&world.rig, through_door, &world);
+	learn_gid(&world);
 	make_objects(&world);
 	*state = &world;
 	return 0;

@@ -362,6 +362,62 @@ static void path_refusals(void **state)
 	}
 }
 
+/*
+ * [cases 18] The UDP source port is 0xC000 and up: from the flow label, or without one from both
+ * queue pair numbers [linux rdma_get_udp_sport]. The ECN bits of the traffic class are the NIC's.
+ */
+static void source_port_of_the_path(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t flow_label;
+		uint16_t port;
+	} rows[] = {
+	    {"lowest bits", 0x00001, 0xc001},	   {"all of the low half", 0x03fff, 0xffff},
+	    {"high half", 0xfc000, 0xc03f},	   {"both halves", 0xfffff, 0xffc0},
+	    {"more than a label", 0xfff00001, 0xc001},
+	};
+	struct world *world = *state;
+	struct kern_rig *rig = &world->rig;
+	struct ib_uverbs_modify_qp reset = {
+	    .qp_handle = world->qp.handle, .attr_mask = UV_QP_STATE, .qp_state = UV_QPS_RESET};
+	struct ib_uverbs_modify_qp init = {.qp_handle = world->qp.handle,
+					   .attr_mask = 0x39,
+					   .qp_state = UV_QPS_INIT,
+					   .port_num = 1};
+	struct nic_qp_params params;
+	uint16_t first;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ib_uverbs_modify_qp rtr = {
+		    .qp_handle = world->qp.handle,
+		    .attr_mask = 0x129181,
+		    .qp_state = UV_QPS_RTR,
+		    .path_mtu = UV_MTU_1024,
+		    .dest_qp_num = 5,
+		    .dest = {.is_global = 1, .port_num = 1, .traffic_class = 0xff,
+			     .flow_label = rows[i].flow_label},
+		};
+
+		memcpy(rtr.dest.dgid, rig->config.gids[0], 16);
+		assert_int_equal(rig_modify(rig, &init), 0);
+		assert_int_equal(rig_modify(rig, &rtr), 0);
+		assert_int_equal(nic_qp_query(rig->nic, world->qp.number, &params), 0);
+		if (params.path.udp_sport != rows[i].port)
+			fail_msg("%s: 0x%x", rows[i].name, params.path.udp_sport);
+		assert_int_equal(params.path.traffic_class & 3, 0);
+		assert_int_equal(rig_modify(rig, &reset), 0);
+	}
+	assert_int_equal(rig_connect(rig, &world->qp, 0x1234), 0);
+	assert_int_equal(nic_qp_query(rig->nic, world->qp.number, &params), 0);
+	first = params.path.udp_sport;
+	assert_true(first >= 0xc000);
+	assert_int_equal(rig_modify(rig, &reset), 0);
+	assert_int_equal(rig_connect(rig, &world->qp, 0x1235), 0);
+	assert_int_equal(nic_qp_query(rig->nic, world->qp.number, &params), 0);
+	assert_true(params.path.udp_sport >= 0xc000 && params.path.udp_sport != first);
+}
+
 static void create_refusals(void **state)
 {
 	struct world *world = *state;
@@ -448,6 +504,7 @@ int main(void)
 	    TEST(extended_modify),
 	    TEST(modify_refusals),
 	    TEST(path_refusals),
+	    TEST(source_port_of_the_path),
 	    TEST(create_refusals),
 	    TEST(busy_objects),
 	};

@@ -21,19 +21,24 @@
  * come last and are written only on success. A failed work request is not a failed call: it is a
  * completion with a status.
  *
- * Threads. Every function may be called from any thread, except that one queue pair's post, receive
- * and ring, one completion queue's poll and arm, and one NIC's wait each run one call at a time. A
- * queue pair may be posted to, or destroyed, while its completion queue is polled by another
- * thread. Else no call may be under way on an object that is being destroyed, or on a NIC that is
- * being closed. Nothing here may be called from a signal handler. A child after fork uses none of
- * its parent's NICs: calls on them return -EPERM there and do no harm.
+ * Threads. Every function may be called from any thread, but of each of these groups one call runs
+ * at a time: post, receive, ring, room and index of one queue pair; poll and arm of one completion
+ * queue; wait of one NIC. A queue pair may be posted to, or destroyed, while another thread polls
+ * its completion queue. Else no call may be under way on an object that is being destroyed, or on a
+ * NIC that is being closed. Nothing here may be called from a signal handler. A child after fork
+ * uses none of its parent's NICs: calls on them return -EPERM there and do no harm.
  *
  * Ownership. A NIC owns its regions, completion queues and queue pairs: rig_close destroys them
  * all, and each may be destroyed earlier, once. Application memory stays the application's: it must
  * stay mapped while a region names it.
  *
  * Pointers. rig_qp_post, _receive and _ring, rig_cq_poll and _arm, whose cost is counted in
- * instructions, take no NULL; all others answer it with -EINVAL.
+ * instructions, take no NULL; all others answer it with -EINVAL, or with 0 where a number is
+ * unsigned.
+ *
+ * Failures. A request that fails takes its queue pair with it: what was posted behind it, and all
+ * receives, complete as RIG_FLUSHED, and nothing more is run. Destroy the queue pair, make another,
+ * exchange endpoints and connect again; regions and the completion queue stay good.
  *
  * Cost. On hardware rig_qp_post, _receive, _ring and rig_cq_poll make no system call, take no lock
  * and allocate nothing. On the software NIC the pass that they lend may wake a peer.
@@ -91,10 +96,10 @@ struct rig_nic_info {
 	uint32_t gid_index;	     /* of that address; 0 on InfiniBand */
 	uint32_t mtu_bytes;	     /* the port's active MTU */
 	uint64_t message_max_bytes;  /* largest message of one entry */
-	uint32_t entries_max;	     /* largest send ring */
-	uint32_t receives_max;	     /* largest receive ring */
-	uint32_t cqe_max;	     /* largest completion queue */
-	uint32_t inline_max_bytes;   /* most inline data of one entry */
+	uint32_t entries_max;	     /* largest send ring, in slots of 64 bytes */
+	uint32_t receives_max;	     /* largest receive ring, in receives */
+	uint32_t cqe_max;	     /* largest completion queue, in completions */
+	uint32_t inline_max_bytes;   /* most inline data of one write; a send takes 16 more */
 	uint32_t pieces_max;	     /* most pieces of one entry */
 	uint32_t receive_pieces_max; /* most pieces of one receive */
 	uint64_t rate_bps;	     /* the port's speed; 0: not known */
@@ -104,7 +109,8 @@ struct rig_nic_info {
 /*
  * rig_names - the names of the NICs that this machine has, hardware first, then software.
  *   names  array of at least max; [0, n) is written, terminated strings.
- * Returns how many there are, which may be more than max. No privilege is needed.
+ * Returns how many there are, which may be more than max; -EINVAL. No privilege is needed. A
+ * RIG5_SOFT that cannot be understood names no software NIC: rig_open says what is wrong with it.
  */
 int rig_names(char (*names)[RIG_NAME_MAX], int max);
 
@@ -115,6 +121,11 @@ int rig_names(char (*names)[RIG_NAME_MAX], int max);
  *   -ENODEV      no such NIC: see rig_names
  *   -EACCES      no permission on its verbs file: the message names the file and its group
  *   -EADDRINUSE  the software NIC's address belongs to another user
+ *   -EPROTO      programs with another version of this library share the software NIC's port
+ *   -EUSERS      256 programs share it already
+ *   -ETIMEDOUT   programs that share it do not answer, as they are stopped
+ *   -EINVAL      RIG5_SOFT, see rig5(7), cannot be understood
+ *   -EOPNOTSUPP  the kernel or the adapter is too old: the message says what it lacks
  *   -ENOMEM      memory, or the RLIMIT_MEMLOCK, does not suffice: the message says which
  * Opening the same NIC twice gives two independent NICs. Cost: milliseconds.
  */
@@ -141,14 +152,21 @@ enum rig_access {
 	RIG_REMOTE_ALL,	  /* write, read and atomics */
 };
 
-/* A piece of a region, as this process's entries and receives name it. */
+/*
+ * A piece of a region, as this process's entries and receives name it. Any part of it may be named
+ * by a copy with a larger addr and a smaller len_bytes: the NIC checks against the region.
+ */
 struct rig_local {
 	uint64_t addr;
 	uint32_t len_bytes;
 	uint32_t key;
 };
 
-/* A piece of a region, as a peer's entries name it: plain data, to be sent to the peer. */
+/*
+ * A piece of a region, as a peer's entries name it: plain data in this host's byte order, to be
+ * sent to the peer. An entry names byte i of the piece as remote_addr = addr + i. len_bytes is for
+ * the peer's program: what the NIC checks is the region.
+ */
 struct rig_remote {
 	uint64_t addr;
 	uint64_t len_bytes;
@@ -177,7 +195,11 @@ int rig_region_create(struct rig_nic *nic, void *addr, size_t len_bytes, enum ri
 int rig_region_create_dmabuf(struct rig_nic *nic, int fd, uint64_t offset_bytes, uint64_t len_bytes,
 			     enum rig_access access, struct rig_region **region);
 
-/* -EBUSY: the kernel still uses it. Entries under way that name it complete with an error. */
+/*
+ * rig_region_destroy - the region's keys are void once it returns 0, and its memory may be
+ * unmapped. Entries under way that name it, this process's or a peer's, complete with an error. An
+ * error is the kernel's refusal: the region is as it was.
+ */
 int rig_region_destroy(struct rig_region *region);
 
 /*
@@ -192,23 +214,28 @@ int rig_region_remote(const struct rig_region *region, uint64_t offset_bytes, ui
 
 /* ==== Completion queues ======================================================================= */
 
-enum rig_kind { RIG_WC_ENTRY, RIG_WC_RECEIVE, RIG_WC_UNKNOWN };
+enum rig_kind {
+	RIG_WC_ENTRY,	/* of what rig_qp_post took */
+	RIG_WC_RECEIVE, /* of what rig_qp_receive took: a message, or a write with imm, arrived */
+	RIG_WC_UNKNOWN, /* status is RIG_UNEXPECTED */
+};
 
+/* Each but RIG_OK and RIG_UNEXPECTED means that the queue pair has failed: see Failures above. */
 enum rig_status {
 	RIG_OK,
-	RIG_LOCAL_LENGTH, /* message longer than its receive, or than the transport carries */
+	RIG_LOCAL_LENGTH,	    /* longer than its receive, or than the transport carries */
 	RIG_LOCAL_QP_OPERATION,	    /* an entry the NIC cannot execute */
 	RIG_LOCAL_PROTECTION,	    /* a local piece's key, range or right is wrong */
 	RIG_FLUSHED,		    /* the queue pair failed before the NIC ran it */
-	RIG_MW_BIND,
-	RIG_BAD_RESPONSE,
-	RIG_LOCAL_ACCESS,
+	RIG_MW_BIND,		    /* memory windows: this library makes none */
+	RIG_BAD_RESPONSE,	    /* the peer's NIC answered what was not asked */
+	RIG_LOCAL_ACCESS,	    /* a peer's write with imm hit a protection error here */
 	RIG_REMOTE_INVALID_REQUEST, /* the peer cannot execute it (or its receive was too short) */
 	RIG_REMOTE_ACCESS,	    /* the remote key, range or right is wrong */
-	RIG_REMOTE_OPERATION,
+	RIG_REMOTE_OPERATION,	    /* the peer's NIC failed to execute it */
 	RIG_RETRY_EXCEEDED,	    /* the peer did not acknowledge: gone, or another address */
-	RIG_RNR_EXCEEDED,
-	RIG_REMOTE_ABORTED,
+	RIG_RNR_EXCEEDED,	    /* the peer had no receive for too long */
+	RIG_REMOTE_ABORTED,	    /* the peer's NIC gave it up */
 	RIG_UNEXPECTED,		    /* of a kind, operation or syndrome that this library does not
 				       know; it frees no slot */
 };
@@ -224,14 +251,15 @@ struct rig_wc {
 	uint16_t index;		/* the entry's or receive's rig_qp_index, modulo 2^16 */
 	uint8_t kind;		/* enum rig_kind */
 	uint8_t status;		/* enum rig_status */
-	uint8_t op; /* enum rig_op of an entry; of a receive: RIG_SEND or RIG_WRITE (with imm) */
+	uint8_t op;		/* of an entry, its enum rig_op; of a receive: RIG_SEND, or
+				   RIG_WRITE with imm */
 	uint8_t flags;		/* enum rig_wc_flags */
 	uint8_t syndrome;	/* the NIC's, 0 on success [mlx5dv.h mlx5_err_cqe] */
 	uint8_t vendor_syndrome;
 	uint32_t len_bytes;	/* receives, reads and atomics: bytes that arrived */
 	uint32_t imm;		/* host order */
 	uint32_t source_qp;	/* UD only */
-	uint64_t time_ticks;	/* the NIC's clock; 0 where it has none */
+	uint64_t time_ticks;	/* the NIC's clock, of a rate that is not known here; 0: none */
 };
 
 /*
@@ -247,7 +275,8 @@ int rig_cq_create(struct rig_nic *nic, int cqe_count, struct rig_cq **cq);
  * rig_cq_poll - the completions that have arrived, oldest first.
  *   wc   array of at least max; [0, n) is written, the rest is left alone.
  *   max  1 to 65535.
- * Returns n (0: none yet); -ENODEV: the NIC is gone, nothing but destroy calls will work; -EINVAL.
+ * Returns n (0: none yet); -EINVAL: max is not; -ENODEV: the NIC is gone, and nothing but destroy
+ * and close will work. Poll to 0 before giving up what completions refer to.
  * A request that fails completes even when it asked for no completion [IBTA1 10.7.3.1].
  * Memory: what the NIC wrote for wc[i] is visible when the call returns.
  * Cost: no system call, lock or allocation; one cache line read when empty.
@@ -257,21 +286,29 @@ int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max);
 /*
  * rig_cq_arm - asks for one event (rig_wait) at the next completion. If completions arrived since
  * the last poll the event comes at once: none is lost between a poll that found nothing and the
- * arm. Arm, poll once more, then wait.
+ * arm. One arm is one event: arm again after each. To sleep: arm; poll, and do not sleep if that
+ * finds something; then rig_wait, or rig_fd's order.
  */
 int rig_cq_arm(struct rig_cq *cq);
 
 /* -EBUSY while a queue pair of it lives. */
 int rig_cq_destroy(struct rig_cq *cq);
 
-/* A completion as one line for people ("queue pair 0x4011 entry 12: remote access error (0x88):
- * ..."). Writes at most size bytes, terminated; returns the line's whole length. */
+/*
+ * rig_wc_text - a completion as one line for people ("queue pair 0x4011 entry 12 (write): remote
+ * access error (0x88): ..."). Writes at most size bytes, terminated; returns the line's whole
+ * length. 256 bytes hold any.
+ * rig_status_text - the status alone, in a few words that stay valid; never NULL.
+ */
 int rig_wc_text(const struct rig_wc *wc, char *text, size_t size);
 const char *rig_status_text(enum rig_status status);
 
 /* ==== Queue pairs ============================================================================= */
 
-/* What a peer needs to connect to a queue pair: plain data, to be sent to it by any means. */
+/*
+ * What a peer needs to connect to a queue pair: plain data in this host's byte order, to be sent to
+ * it by any means; rig_endpoint_print makes a text of it.
+ */
 struct rig_endpoint {
 	uint32_t qp;		/* its number, 24 bits */
 	uint32_t psn;		/* the packet sequence number it starts at, 24 bits */
@@ -301,10 +338,16 @@ int rig_endpoint_parse(const char *text, struct rig_endpoint *endpoint);
  *   -EINVAL  entries < 1, receives < 0, or the queue pairs of cq together (rounded) would hold more
  *            than cq does
  *   -ERANGE  more than the NIC holds, or than 2^15: the message names the bound
+ *   -ENOSPC  the NIC has no room for another queue pair
  *   -ENOMEM  the rings cannot be allocated; else what the kernel said
  */
 int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **qp);
 
+/*
+ * rig_qp_number - the number that its completions and events name; 0 if qp is none.
+ * rig_qp_endpoint - what its peer needs to connect to it; the address is the port's as it is now. 0
+ * or -errno.
+ */
 uint32_t rig_qp_number(const struct rig_qp *qp);
 int rig_qp_endpoint(const struct rig_qp *qp, struct rig_endpoint *endpoint);
 
@@ -324,9 +367,10 @@ struct rig_path {
  *   path    NULL: the defaults.
  * A request that the peer does not acknowledge is retried 7 times, each after 67 ms (Ethernet) or
  * 1.07 s (InfiniBand), and its entry then fails with RIG_RETRY_EXCEEDED. A send that finds no
- * receive is retried without end; this side asks its peer to wait 0.64 ms between tries. peer may
- * be qp's own endpoint: it is then its own peer, and moves bytes within this process, through the
- * NIC, as access allows. Returns 0, or
+ * receive is retried without end; this side asks its peer to wait 0.64 ms between tries. Both sides
+ * connect, in any order; what one side posts before the other has connected is not acknowledged, so
+ * that the retries bound how long the other may take. peer may be qp's own endpoint: it is then its
+ * own peer, and moves bytes within this process, through the NIC, as access allows. Returns 0, or
  *   -EINVAL    connected already, an address of the other link layer, or an endpoint or path that
  *              cannot be
  *   -ENETDOWN  the port is down
@@ -349,22 +393,28 @@ int rig_qp_room(const struct rig_qp *qp, enum rig_ring ring);
  * rig_qp_index - the index that the next entry or receive will have: the count of slots used so
  * far, modulo 2^16. Its completion names it. A ring of n slots never has two of the same index
  * modulo n, so an array of n elements, indexed by index & (n - 1), holds what a program keeps per
- * request.
+ * request; n is what rig_qp_room says of a new queue pair. An entry of several slots has the index
+ * of its first. 0 if qp is none.
  */
 uint16_t rig_qp_index(const struct rig_qp *qp, enum rig_ring ring);
 
+/* Only a send, or a write with RIG_IMM_F, takes a receive of the peer and so shows there. */
 enum rig_op {
-	RIG_WRITE,
-	RIG_READ,
-	RIG_SEND,
-	RIG_FETCH_ADD,
-	RIG_COMPARE_SWAP,
+	RIG_WRITE,	  /* to the peer's region */
+	RIG_READ,	  /* from the peer's region */
+	RIG_SEND,	  /* a message, into the peer's next receive */
+	RIG_FETCH_ADD,	  /* 8 bytes of the peer's region: adds to them */
+	RIG_COMPARE_SWAP, /* 8 bytes of the peer's region: replaces them if they equal compare */
 };
 
 enum rig_entry_flags {
-	RIG_SIGNAL_F = 1 << 0,	  /* a completion when it is done */
+	/*
+	 * A completion when it is done. Without it the entry's slots come free with the next
+	 * completion behind it: a ring in which no entry asks for one fills up for good.
+	 */
+	RIG_SIGNAL_F = 1 << 0,
 	RIG_FENCE_F = 1 << 1, /* starts after earlier reads and atomics of this queue pair ended */
-	RIG_SOLICITED_F = 1 << 2, /* the peer's arm for solicited receives fires */
+	RIG_SOLICITED_F = 1 << 2, /* for peers on verbs that wait for it; rig_cq_arm takes any */
 	RIG_INLINE_F = 1 << 3,	  /* the data is inline_data, copied now; write and send only */
 	RIG_IMM_F = 1 << 4, /* carries imm; write and send only. Takes a receive of the peer */
 };
@@ -405,22 +455,26 @@ int rig_entry_slots(const struct rig_entry *entry);
 /*
  * rig_qp_post - writes one entry into the send ring. The NIC runs it after the next rig_qp_ring.
  * entry, its pieces and inline data may be reused at once; the memory that pieces name once it
- * completed. Returns 0; -EAGAIN: the ring has no room for it; -EINVAL: not connected, over the
- * port's largest message or 2^31 - 1 bytes, over the inline or piece limit, or a field set that is
- * not supported.
+ * completed. Keys, ranges and rights are the NIC's to check: those show as a completion's status.
+ * Returns 0; -EAGAIN: the ring has no room for it, so ring, poll and try again; -EINVAL: not
+ * connected, over the port's largest message or 2^31 - 1 bytes, over the inline or piece limit, or
+ * a field set that is not supported.
  */
 int rig_qp_post(struct rig_qp *qp, const struct rig_entry *entry);
 
 /*
  * rig_qp_receive - posts one receive, of up to local->len_bytes, for the peer's next message that
  * no earlier receive took. The NIC may fill it as soon as the call returns. rig_qp_receive_pieces:
- * into several pieces in order. Returns 0; -EAGAIN: full; -EINVAL: not connected, no receive ring,
- * bad pieces.
+ * into several pieces in order. Returns 0; -EAGAIN: full, until a receive's completion was polled;
+ * -EINVAL: not connected (a receive is posted after rig_qp_connect), no receive ring, bad pieces.
  */
 int rig_qp_receive(struct rig_qp *qp, const struct rig_local *local);
 int rig_qp_receive_pieces(struct rig_qp *qp, const struct rig_local *pieces, int piece_count);
 
-/* rig_qp_ring - hands the NIC all entries posted since the last ring; nothing if there are none. */
+/*
+ * rig_qp_ring - hands the NIC all entries posted since the last ring; nothing if there are none. 0,
+ * or -EINVAL: not connected. Receives need no ring.
+ */
 int rig_qp_ring(struct rig_qp *qp);
 
 /*
@@ -452,13 +506,18 @@ struct rig_event {
 
 /*
  * rig_wait - waits until something happened, up to timeout_ms (-1: without end; 0: only look).
- * Returns the number of events written (0: the time is up), -EINTR: a signal came, or another
- * -errno.
+ *   events  array of at least max; [0, n) is written.
+ * Returns n (0: the time is up), -EINTR: a signal came, -EINVAL: max < 1, or another -errno. Each
+ * event is reported once. Cost: system calls.
  */
 int rig_wait(struct rig_nic *nic, int timeout_ms, struct rig_event *events, int max);
 
-/* A descriptor for the caller's own poll or epoll: readable when rig_wait has something to report.
- * It stays the NIC's. Before sleeping on it call rig_wait with 0 until it returns 0. */
+/*
+ * rig_fd - a descriptor for the caller's own poll or epoll: readable when rig_wait has something to
+ * report. It stays the NIC's: do not read or close it. Before sleeping on it: rig_wait with 0 until
+ * it returns 0; rig_cq_arm for each queue that it reported; rig_cq_poll until it returns 0. What
+ * comes after that makes it readable. -errno if nic is none.
+ */
 int rig_fd(struct rig_nic *nic);
 
 #pragma GCC visibility pop

@@ -86,7 +86,19 @@ for arguments in devices "perf --size 1M --iterations 9 --check"; do
 	[[ -z $wrong ]] || fail "rig5 $arguments: wide, or blanks at the end: $wrong"
 done
 
-# 5. An absent NIC, by name.
+# 5. A receiver listens on loopback unless told otherwise; the port may be another's just now.
+mkdir "$work/inbox"
+"$rig5" recv --nic soft0 "$work/inbox" 2>"$work/err" &
+for ((i = 0; i < 500; i++)); do
+	grep -q . "$work/err" && break
+	sleep 0.01
+done
+kill -TERM $! 2>/dev/null
+wait
+grep -qE '^(Listening|rig5 recv: cannot listen) on 127\.0\.0\.1 port [0-9]+' "$work/err" ||
+	fail "rig5 recv: $(cat "$work/err")"
+
+# 6. An absent NIC, by name.
 expect 1 perf --nic soft9
 says "$work/err" "soft9"
 expect 1 perf --to "127.0.0.1:1"

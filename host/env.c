@@ -49,6 +49,13 @@ int host_env_init(struct host_port *port)
 	const char *faults = getenv("RIG5_FAULT");
 	int result = 0;
 
+	if (pcap && *pcap && port->config.infiniband) {
+		snprintf(port->why, port->why_size,
+			 "RIG5_PCAP: captures are of RoCE v2, and %s is InfiniBand; unset it, or "
+			 "take ll=eth",
+			 port->name);
+		return -EOPNOTSUPP;
+	}
 	if (pcap && *pcap)
 		result = pcap_init(port, pcap);
 	if (result == 0 && faults && *faults)
@@ -78,6 +85,8 @@ static bool env_write(void *ctx, uint64_t va, const void *src, size_t len)
 
 static bool path_is_here(const struct host_port *port, const struct nic_path *path)
 {
+	if (port->lid != 0)
+		return path->dlid == port->lid;
 	return memcmp(path->dgid, port->gid, 16) == 0;
 }
 

@@ -31,6 +31,8 @@ struct host_port;
 struct host_port_config {
 	const char *name;    /* "soft0", for messages */
 	const char *address; /* "127.0.0.1"; NULL: the first free loopback address of this user */
+	bool infiniband;     /* the port has a LID, and address is not looked at */
+	uint16_t lid;        /* 1 to 0xbfff; 0: the first LID that is free for this user */
 	uint32_t mtu_bytes;
 	/* Called under the lock at the start of each pass: notice doorbells. May be NULL. */
 	void (*notice)(void *ctx, uint64_t now_ns);
@@ -48,6 +50,7 @@ struct host_port_config {
  * host_port_join - joins (or founds) the port of this user and address.
  * 0 and *port, or -errno with a sentence in why that says what to do:
  *   -EADDRINUSE  another user's port, or a loaded rdma_rxe, has the address
+ *   -EOPNOTSUPP  RIG5_PCAP with an InfiniBand port: captures are of RoCE v2
  *   -EUSERS      the registry is full;  -ETIMEDOUT  its members are all stopped
  *   -ENOMEM -EMFILE -EPERM ...  as the system said
  */
@@ -56,10 +59,11 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 /* Stops the engine thread, gives back the slot and its queue pair numbers, unmaps. */
 void host_port_leave(struct host_port *port);
 
-/* The GID of the port (network order), and the nic_env whose callbacks this port implements:
- * guarded memory, local wire, queue pair number blocks; .event calls config.event with config.ctx.
- */
+/* The GID of the port (network order), its LID (0 on Ethernet), and the nic_env whose callbacks
+ * this port implements: guarded memory, local wire, queue pair number blocks; .event calls
+ * config.event with config.ctx. */
 void host_port_gid(const struct host_port *port, uint8_t gid[static 16]);
+uint16_t host_port_lid(const struct host_port *port);
 void host_port_env(struct host_port *port, struct nic_env *env);
 
 /* Gives the port its NIC and starts the engine thread. */

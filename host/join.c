@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROCE_PORT = 4791, LOOPBACK_COUNT = 254, NAME_BYTES = 96 };
+/* How many addresses are tried for a port that may choose: 127.0.0.1 to .254, or LID 1 to 254. */
+enum { ROCE_PORT = 4791, CHOICE_COUNT = 254, NAME_BYTES = 96 };
 
 struct join {
 	struct host_registry *registry;
@@ -25,9 +26,12 @@ struct join {
 	uint64_t until_ns;
 };
 
-/* An address as people write it and as the port's GID [RoCEv2 A17: IPv4 as ::ffff:a.b.c.d]. */
+/* An address as people write it and as the port's GID [RoCEv2 A17: IPv4 as ::ffff:a.b.c.d]. An
+ * InfiniBand port has no IP address: its GID is made of the subnet prefix fe80::/64 and a GUID that
+ * names its LID. */
 struct place {
 	char text[INET6_ADDRSTRLEN];
+	uint16_t lid; /* 0: Ethernet */
 	uint8_t gid[16];
 	struct sockaddr_storage addr;
 	socklen_t addr_len;
@@ -52,6 +56,17 @@ static void place_v4(struct place *place, const struct in_addr *v4)
 	memset(place->gid + 10, 0xff, 2);
 	memcpy(place->gid + 12, v4, 4);
 	inet_ntop(AF_INET, v4, place->text, sizeof(place->text));
+}
+
+static void place_lid(struct place *place, uint16_t lid)
+{
+	static const uint8_t gid[14] = {0xfe, 0x80, [8] = 0x02, 0x00, 0x01, 0xff, 0xfe};
+
+	*place = (struct place){.lid = lid};
+	memcpy(place->gid, gid, sizeof(gid));
+	place->gid[14] = (uint8_t)(lid >> 8);
+	place->gid[15] = (uint8_t)lid;
+	snprintf(place->text, sizeof(place->text), "LID %u", lid);
 }
 
 static bool place_interface(struct place *place, const char *name)
@@ -168,8 +183,10 @@ static int found_at(struct join *join, const struct place *place)
 {
 	int result = host_registry_found(join->registry, place->text, place->gid);
 
-	if (result == 0)
+	if (result == 0) {
+		host_registry_port(join->registry)->lid = place->lid;
 		result = host_registry_claim(join->registry);
+	}
 	return result < 0 ? say_result(join, result, place->text) : 0;
 }
 
@@ -230,63 +247,80 @@ static int join_place(struct join *join, const struct place *place, bool check)
 	return result == -EAGAIN ? say_result(join, -ETIMEDOUT, place->text) : result;
 }
 
-static int join_named(struct join *join, const char *address)
+static int join_named(struct join *join, const struct host_join_to *to)
 {
 	struct place place;
 	int result;
 
-	if (!place_parse(&place, address)) {
-		SAY(join, "'%s' is neither an IP address nor an interface with one", address);
+	if (to->infiniband) {
+		place_lid(&place, to->lid);
+	} else if (!place_parse(&place, to->address)) {
+		SAY(join, "'%s' is neither an IP address nor an interface with one", to->address);
 		return -EINVAL;
 	}
-	result = join_place(join, &place, true);
+	result = join_place(join, &place, !to->infiniband);
 	if (result == -EACCES) {
-		SAY(join, "%s belongs to a port of another user; choose another address",
-		    place.text);
+		SAY(join, "%s belongs to a port of another user; choose another %s", place.text,
+		    to->infiniband ? "LID" : "address");
 		return -EADDRINUSE;
 	}
 	return result;
 }
 
+/* The i-th address of a port that may choose. */
+static void place_choice(struct place *place, bool infiniband, int i)
+{
+	char text[16];
+
+	if (infiniband) {
+		place_lid(place, (uint16_t)i);
+		return;
+	}
+	snprintf(text, sizeof(text), "127.0.0.%d", i);
+	(void)place_parse(place, text);
+}
+
 /* The user's door is open or taken by us; now the first address that is not another user's. */
-static int join_loopback(struct join *join)
+static int join_choice(struct join *join, bool infiniband)
 {
 	struct place place;
-	char text[16];
 	int result = -EACCES;
 
-	for (int i = 1; i <= LOOPBACK_COUNT && result == -EACCES; i++) {
-		snprintf(text, sizeof(text), "127.0.0.%d", i);
-		(void)place_parse(&place, text);
+	for (int i = 1; i <= CHOICE_COUNT && result == -EACCES; i++) {
+		place_choice(&place, infiniband, i);
 		result = join_place(join, &place, false);
 	}
 	if (result != -EACCES)
 		return result;
-	SAY(join, "127.0.0.1 to 127.0.0.%d all belong to other users; name an address",
-	    LOOPBACK_COUNT);
+	if (infiniband)
+		SAY(join, "LID 1 to %d all belong to other users; name one", CHOICE_COUNT);
+	else
+		SAY(join, "127.0.0.1 to 127.0.0.%d all belong to other users; name an address",
+		    CHOICE_COUNT);
 	return -EADDRINUSE;
 }
 
 /* Who opens the user's door decides on the address; everybody else follows through it. */
-static int join_default(struct join *join)
+static int join_default(struct join *join, bool infiniband)
 {
 	const struct timespec step = {.tv_nsec = 1000000};
 	char name[NAME_BYTES];
 	int result;
 
-	snprintf(name, sizeof(name), "rig5.user.%u", (unsigned int)geteuid());
+	snprintf(name, sizeof(name), "rig5.user.%u%s", (unsigned int)geteuid(),
+		 infiniband ? ".ib" : "");
 	do {
 		result = join_behind(join, name, "this user's port");
 		if (result == -ECONNREFUSED) {
 			result = host_door_open(name);
 			if (result >= 0) {
 				join->door->listening[HOST_DOOR_USER] = result;
-				return join_loopback(join);
+				return join_choice(join, infiniband);
 			}
 		}
 		/* Another user sits on the name: do without it. */
 		if (result == -EACCES)
-			return join_loopback(join);
+			return join_choice(join, infiniband);
 		if (result == -EAGAIN || result == -EADDRINUSE)
 			nanosleep(&step, NULL);
 		else
@@ -295,9 +329,10 @@ static int join_default(struct join *join)
 	return say_result(join, -ETIMEDOUT, "this user's port");
 }
 
-int host_join(const char *address, struct host_registry *registry, struct host_door *door,
+int host_join(const struct host_join_to *to, struct host_registry *registry, struct host_door *door,
 	      char *why, size_t why_size)
 {
+	bool named = to->infiniband ? to->lid != 0 : to->address != NULL;
 	struct join join = {.registry = registry,
 			    .door = door,
 			    .why = why,
@@ -310,7 +345,7 @@ int host_join(const char *address, struct host_registry *registry, struct host_d
 	*registry = (struct host_registry){.memfd = -1};
 	for (int i = 0; i < HOST_DOOR_COUNT; i++)
 		door->listening[i] = -1;
-	result = address ? join_named(&join, address) : join_default(&join);
+	result = named ? join_named(&join, to) : join_default(&join, to->infiniband);
 	if (result < 0)
 		host_leave(registry, door);
 	return result;

@@ -128,8 +128,10 @@ static bool table_unshare(const struct host_port *port)
 
 static int port_join(struct host_port *port)
 {
-	int result =
-	    host_join(port->address, &port->registry, &port->door, port->why, port->why_size);
+	const struct host_join_to to = {.address = port->address,
+					.infiniband = port->config.infiniband,
+					.lid = port->config.lid};
+	int result = host_join(&to, &port->registry, &port->door, port->why, port->why_size);
 
 	if (result < 0)
 		return result;
@@ -137,6 +139,7 @@ static int port_join(struct host_port *port)
 	port->local = calloc(1, sizeof(*port->local));
 	if (port->engine_done >= 0 && port->local) {
 		memcpy(port->gid, host_registry_port(&port->registry)->gid, 16);
+		port->lid = host_registry_port(&port->registry)->lid;
 		host_local_init(port->local, &port->registry);
 		if (port->faulty)
 			port->faulty->local = port->local;
@@ -308,6 +311,11 @@ bool host_port_forked(const struct host_port *port)
 void host_port_gid(const struct host_port *port, uint8_t gid[static 16])
 {
 	memcpy(gid, port->gid, 16);
+}
+
+uint16_t host_port_lid(const struct host_port *port)
+{
+	return port->lid;
 }
 
 int host_port_start(struct host_port *port, struct nic *nic)

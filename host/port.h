@@ -60,6 +60,7 @@ struct host_port {
 	char *name;
 	char *address;
 	uint8_t gid[16];
+	uint16_t lid; /* 0: Ethernet */
 	struct host_registry registry;
 	struct host_door door;
 	uint32_t *alive; /* a page that a child of fork finds wiped */

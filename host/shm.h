@@ -39,7 +39,7 @@ enum {
 	 */
 	SHM_POOL_BYTES = 4 << 20,
 	SHM_CELL_COUNT = SHM_POOL_BYTES / SHM_CELL_BYTES,
-	SHM_VERSION = 1,
+	SHM_VERSION = 2,
 };
 
 #define SHM_MAGIC          0x74726f7035676972ull /* "rig5port" */
@@ -58,6 +58,7 @@ struct shm_port {
 	uint32_t version;
 	uint32_t uid;
 	uint8_t gid[16];
+	uint16_t lid; /* of an InfiniBand port; 0: Ethernet */
 	char address[64];
 	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t block_next; /* where to look for a free block */
 	_Alignas(4096) _Atomic uint16_t owners[SHM_BLOCK_COUNT]; /* slot + 1, 0: nobody's */

@@ -61,7 +61,7 @@ struct kern_config {
 	bool link_infiniband;    /* false: Ethernet */
 	uint8_t gids[2][16];     /* GID table; unused entries zero */
 	uint32_t gid_count;
-	uint16_t lid;
+	uint16_t lid; /* the port's, on InfiniBand; 1 to 0xbfff */
 	uint32_t mtu_bytes; /* active MTU */
 	uint64_t node_guid;
 	const char *netdev;              /* name for gid_attrs/ndevs, or NULL */

@@ -145,7 +145,11 @@ static int path_from(const struct kern *kern, const struct ib_uverbs_qp_dest *de
 	const uint8_t *sgid;
 	int error;
 
-	*path = (struct nic_path){.dlid = dest->dlid, .sl = dest->sl};
+	*path = (struct nic_path){.sl = dest->sl};
+	if (kern->config.link_infiniband) {
+		path->slid = kern->config.lid;
+		path->dlid = dest->dlid;
+	}
 	if (!dest->is_global)
 		return kern->config.link_infiniband ? 0 : -EINVAL;
 	error = kern_gid(kern, dest->sgid_index, &sgid);
@@ -163,6 +167,7 @@ static int path_from(const struct kern *kern, const struct ib_uverbs_qp_dest *de
 static void path_to(const struct nic_qp_params *params, bool infiniband,
 		    struct ib_uverbs_qp_dest *dest)
 {
+	static const uint8_t none[16];
 	const struct nic_path *path = &params->path;
 
 	memcpy(dest->dgid, path->dgid, sizeof(dest->dgid));
@@ -172,7 +177,8 @@ static void path_to(const struct nic_qp_params *params, bool infiniband,
 	dest->hop_limit = path->hop_limit;
 	dest->traffic_class = path->traffic_class;
 	dest->sl = path->sl;
-	dest->is_global = !infiniband;
+	/* A port's own GID is never zero, so a path without one has no global route. */
+	dest->is_global = !infiniband || memcmp(path->sgid, none, sizeof(none)) != 0;
 	dest->port_num = params->port;
 }
 

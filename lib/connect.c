@@ -22,6 +22,7 @@ enum {
 	HOP_LIMIT = 64,
 	DSCP_MAX = 63,
 	FLOW_LABEL_MAX = 0xfffff,
+	LID_MAX = 0xbfff,	 /* above are multicast's and the permissive one [linux ib_mad.h] */
 	QPN_RESERVED_BELOW = 2,
 	QPN_MAX = 0xfffffe,	 /* 0xffffff is the multicast number */
 };
@@ -82,8 +83,10 @@ static int peer_check(const struct lib_port *port, const struct rig_endpoint *pe
 				"rig_qp_connect: the peer's address is of the other link layer");
 	if (port->link == RIG_LINK_ETHERNET && !gid_possible(peer->address.gid))
 		return lib_fail(EINVAL, "rig_qp_connect: the peer's GID is no host's");
-	if (port->link == RIG_LINK_INFINIBAND && peer->address.lid == 0)
-		return lib_fail(EINVAL, "rig_qp_connect: the peer's LID is 0");
+	if (port->link == RIG_LINK_INFINIBAND &&
+	    (peer->address.lid == 0 || peer->address.lid > LID_MAX))
+		return lib_fail(EINVAL, "rig_qp_connect: the peer's LID, 0x%x, is no port's",
+				peer->address.lid);
 	return 0;
 }
 

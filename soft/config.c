@@ -11,6 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define KEYS "addr, ll and lid"
+
+enum { LID_MAX = 0xbfff }; /* above are multicast's, and one that every port answers to */
+
 struct parser {
 	struct soft_config *config;
 	char *why;
@@ -92,6 +96,40 @@ static int set_address(const struct parser *parser, struct soft_nic *nic, struct
 	return 0;
 }
 
+/* Decimal, or 0x and hexadecimal digits, as `rig5 devices` and endpoints have it. */
+static int set_lid(const struct parser *parser, struct soft_nic *nic, struct span value)
+{
+	bool hex = value.len > 2 && value.at[0] == '0' && value.at[1] == 'x';
+	uint32_t lid = 0;
+	bool good = value.len != 0;
+
+	for (size_t i = hex ? 2 : 0; i < value.len && good; i++) {
+		char c = value.at[i];
+
+		if (c >= '0' && c <= '9')
+			lid = lid * (hex ? 16 : 10) + (uint32_t)(c - '0');
+		else if (hex && c >= 'a' && c <= 'f')
+			lid = lid * 16 + (uint32_t)(c - 'a') + 10;
+		else
+			good = false;
+		good = good && lid <= LID_MAX;
+	}
+	if (!good || lid == 0)
+		return refuse(parser, "RIG5_SOFT: lid=%.*s is not a LID; write 1 to %d",
+			      (int)value.len, value.at, LID_MAX);
+	nic->lid = (uint16_t)lid;
+	return 0;
+}
+
+static int set_link(const struct parser *parser, struct soft_nic *nic, struct span value)
+{
+	if (!is(value, "eth") && !is(value, "ib"))
+		return refuse(parser, "RIG5_SOFT: ll=%.*s is unknown; write ll=eth or ll=ib",
+			      (int)value.len, value.at);
+	nic->infiniband = is(value, "ib");
+	return 0;
+}
+
 static int set_key(const struct parser *parser, struct soft_nic *nic, struct span pair)
 {
 	struct span value = pair;
@@ -99,25 +137,36 @@ static int set_key(const struct parser *parser, struct soft_nic *nic, struct spa
 
 	if (key.len == pair.len)
 		return refuse(parser,
-			      "RIG5_SOFT: \"%.*s\" is not key=value; the keys are addr and ll",
+			      "RIG5_SOFT: \"%.*s\" is not key=value; the keys are " KEYS,
 			      (int)pair.len, pair.at);
 	if (is(key, "addr"))
 		return set_address(parser, nic, value);
-	if (is(key, "ll") && is(value, "eth"))
-		return 0;
-	if (is(key, "ll") && is(value, "ib"))
-		return refuse(parser, "RIG5_SOFT: ll=ib is not there yet; this version's software "
-				      "NIC speaks RoCE v2 only (ll=eth)");
 	if (is(key, "ll"))
-		return refuse(parser, "RIG5_SOFT: ll=%.*s is unknown; write ll=eth", (int)value.len,
-			      value.at);
+		return set_link(parser, nic, value);
+	if (is(key, "lid"))
+		return set_lid(parser, nic, value);
 	if (is(key, "rate") || is(key, "cc"))
 		return refuse(parser,
 			      "RIG5_SOFT: %.*s= is not there yet; this version's software "
 			      "NIC does not pace, so leave it out",
 			      (int)key.len, key.at);
-	return refuse(parser, "RIG5_SOFT: key \"%.*s\" is unknown; the keys are addr and ll",
+	return refuse(parser, "RIG5_SOFT: key \"%.*s\" is unknown; the keys are " KEYS,
 		      (int)key.len, key.at);
+}
+
+/* An address of the other link layer would be ignored. */
+static int check_link(const struct parser *parser, const struct soft_nic *nic)
+{
+	if (nic->infiniband && nic->address[0])
+		return refuse(parser,
+			      "RIG5_SOFT: %s has ll=ib and addr=; an InfiniBand port has no IP "
+			      "address, write lid=",
+			      nic->name);
+	if (!nic->infiniband && nic->lid != 0)
+		return refuse(parser,
+			      "RIG5_SOFT: %s has lid= without ll=ib; an Ethernet port has no LID",
+			      nic->name);
+	return 0;
 }
 
 /* A second NIC of the same name, or one that would be the same port. */
@@ -130,8 +179,17 @@ static int check_distinct(const struct parser *parser)
 		if (strcmp(nic->name, last->name) == 0)
 			return refuse(parser, "RIG5_SOFT: there are two NICs called %s",
 				      last->name);
-		if (strcmp(nic->address, last->address) != 0)
+		if (nic->infiniband != last->infiniband || nic->lid != last->lid ||
+		    strcmp(nic->address, last->address) != 0)
 			continue;
+		if (last->lid != 0)
+			return refuse(parser, "RIG5_SOFT: %s and %s have the same LID, %u",
+				      nic->name, last->name, last->lid);
+		if (last->infiniband)
+			return refuse(parser,
+				      "RIG5_SOFT: both %s and %s have no lid=; only one NIC may "
+				      "choose its LID itself",
+				      nic->name, last->name);
 		if (last->address[0])
 			return refuse(parser, "RIG5_SOFT: %s and %s have the same address, %s",
 				      nic->name, last->name, last->address);
@@ -161,6 +219,8 @@ static int parse_nic(const struct parser *parser, struct span text)
 	memcpy(nic->name, name.at, name.len);
 	while (text.len != 0 && !error)
 		error = set_key(parser, nic, cut(&text, ','));
+	if (!error)
+		error = check_link(parser, nic);
 	return error ? error : check_distinct(parser);
 }
 

@@ -2,19 +2,24 @@
 /*
  * soft/config.h - which software NICs this machine has: the text of RIG5_SOFT.
  *
- *   RIG5_SOFT='soft0;soft1,addr=127.0.0.5'
+ *   RIG5_SOFT='soft0;soft1,addr=127.0.0.5;soft2,ll=ib'
  *
  * NICs are separated by ';', each a name and then key=value pairs. Not set: one NIC, "soft0".
  *   addr=A   the port's address, 127.x.y.z. Without: this user's first free loopback address, which
  *            one NIC may have.
  *   ll=eth   Ethernet (RoCE v2), the default.
- * ll=ib, rate= and cc= are known, and refused until they do something.
+ *   ll=ib    InfiniBand: the port has a LID in place of an IP address. Ports of different LIDs do
+ *            not reach each other: no wire leads from one to the other.
+ *   lid=N    an InfiniBand port's LID, 1 to 49151 (0xbfff). Without: this user's first free one,
+ *            which one NIC may have.
+ * rate= and cc= are known, and refused until they do something.
  */
 #ifndef SOFT_CONFIG_H
 #define SOFT_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
 	SOFT_NIC_MAX = 16,
@@ -25,6 +30,8 @@ enum {
 struct soft_nic {
 	char name[SOFT_NAME_BYTES];
 	char address[SOFT_ADDRESS_BYTES]; /* "": choose one */
+	bool infiniband;
+	uint16_t lid; /* of an InfiniBand port; 0: choose one */
 };
 
 struct soft_config {

@@ -8,6 +8,7 @@
 #include "soft/port.h"
 
 #include "base/assert.h"
+#include "base/be.h"
 #include "host/guard.h"
 #include "host/host.h"
 
@@ -139,6 +140,13 @@ static struct kern_config kern_config_of(const struct soft_port *port,
 
 	/* A locally administered number that names the port by its address. */
 	host_port_gid(port->host, config.gids[0]);
+	if (port->config.infiniband) {
+		config.link_infiniband = true;
+		config.lid = host_port_lid(port->host);
+		config.node_guid = be64_load(config.gids[0] + 8);
+		config.netdev = NULL;
+		return config;
+	}
 	memcpy(&address, config.gids[0] + 12, sizeof(address));
 	config.node_guid = UINT64_C(0x020000fffe) << 24 | (ntohl(address) & 0xffffff);
 	return config;
@@ -213,6 +221,8 @@ static int bring_up(struct soft_port *port, const struct soft_port_names *names,
 	const struct host_port_config config = {
 	    .name = port->config.name,
 	    .address = port->config.address[0] ? port->config.address : NULL,
+	    .infiniband = port->config.infiniband,
+	    .lid = port->config.lid,
 	    .mtu_bytes = nic_limits.mtu_max_bytes,
 	    .notice = on_notice,
 	    .scan = on_scan,

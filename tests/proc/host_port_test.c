@@ -399,10 +399,11 @@ static void test_close_all(void **state)
 
 /* ---- other users ---------------------------------------------------------------------------- */
 
-/* As another user: the named address is refused in words, and the default port is at another
- * address. */
+/* As another user: the named address (or "LID n") is refused in words, and the default port is at
+ * another one. */
 static int other_user(const char *address, int in, int out)
 {
+	bool infiniband = strncmp(address, "LID ", 4) == 0;
 	struct host_port_config config = {.name = "soft0", .address = address};
 	struct host_port *port;
 	char why[256];
@@ -411,17 +412,45 @@ static int other_user(const char *address, int in, int out)
 	(void)in;
 	if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
 		return 1;
+	if (infiniband) {
+		config.infiniband = true;
+		config.lid = (uint16_t)atoi(address + 4);
+	}
 	if (host_port_join(&config, &port, why, sizeof(why)) != -EADDRINUSE)
 		return 2;
-	if (!strstr(why, "another user"))
+	if (!strstr(why, "another user") || !strstr(why, address))
 		return 3;
 	config.address = NULL;
+	config.lid = 0;
 	if (host_port_join(&config, &port, why, sizeof(why)) != 0)
 		return 4;
 	host_port_gid(port, gid);
 	tell(out, gid[15]);
 	host_port_leave(port);
 	return 0;
+}
+
+/* The same for LIDs, which are another space of addresses. */
+static void test_two_users_of_infiniband(void **state)
+{
+	struct host_port_config config = {.name = "soft0", .infiniband = true};
+	struct host_port *port, *second;
+	char why[256], address[32];
+	struct child child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(host_port_join(&config, &port, why, sizeof(why)), 0);
+	assert_int_not_equal(host_port_lid(port), 0);
+	assert_int_equal(host_port_join(&config, &second, why, sizeof(why)), 0);
+	assert_int_equal(host_port_lid(second), host_port_lid(port));
+	host_port_leave(second);
+	snprintf(address, sizeof(address), "LID %u", host_port_lid(port));
+	child = start(other_user, address);
+	assert_int_not_equal(told(child.from), host_port_lid(port));
+	assert_int_equal(finish(&child), 0);
+	host_port_leave(port);
 }
 
 static void test_two_users(void **state)
@@ -690,6 +719,7 @@ int main(void)
 	    cmocka_unit_test(test_fork),
 	    cmocka_unit_test(test_close_all),
 	    cmocka_unit_test(test_two_users),
+		cmocka_unit_test(test_two_users_of_infiniband),
 	    cmocka_unit_test(test_bad_addresses),
 	    cmocka_unit_test(test_udp_port_taken),
 	    cmocka_unit_test(test_idle_is_free),

@@ -190,9 +190,12 @@ static void *map(size_t bytes)
 	return memory;
 }
 
-void kern_rig_open(struct kern_rig *rig)
+static void rig_open(struct kern_rig *rig, bool infiniband)
 {
-	static const uint8_t gid[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
+	static const uint8_t gids[2][16] = {
+	    {[10] = 0xff, 0xff, 127, 0, 0, 1},
+	    {0xfe, 0x80, [8] = 0x02, 0, 0, 0x5e, 0xfe, 0x7f, 0, 1},
+	};
 	struct nic_config limits = {
 	    .qp_count_max = 4096,
 	    .cq_count_max = 64,
@@ -239,13 +242,28 @@ void kern_rig_open(struct kern_rig *rig)
 					   .device_pages = rig->pages,
 					   .device_page_count = RIG_PAGES,
 					   .limits = limits};
-	memcpy(rig->config.gids[0], gid, sizeof(gid));
+	memcpy(rig->config.gids[0], gids[infiniband], sizeof(gids[0]));
+	if (infiniband) {
+		rig->config.link_infiniband = true;
+		rig->config.lid = RIG_LID;
+		rig->config.netdev = NULL;
+	}
 	rig->nic_arena = map(nic_arena_bytes(&limits));
 	rig->kern_arena = map(kern_arena_bytes(&rig->config));
 	rig->nic = nic_init(rig->nic_arena, &limits, &rig->nic_env, 1);
 	rig->kern = kern_init(rig->kern_arena, &rig->config, &rig->kern_env, rig->nic);
 	rig->now_ns = 1000000;
 	ASSERT(kern_open(rig->kern, &rig->file) == 0);
+}
+
+void kern_rig_open(struct kern_rig *rig)
+{
+	rig_open(rig, false);
+}
+
+void kern_rig_open_infiniband(struct kern_rig *rig)
+{
+	rig_open(rig, true);
 }
 
 void kern_rig_close(struct kern_rig *rig)

@@ -22,6 +22,7 @@ enum {
 	RIG_RECORDS = 64,
 	RIG_FD_FIRST = 1000,
 	RIG_ATTRS = 64,
+	RIG_LID = 7,
 };
 
 struct rig_channel {
@@ -59,6 +60,8 @@ struct kern_rig {
 };
 
 void kern_rig_open(struct kern_rig *rig);
+/* The same with an InfiniBand port, of RIG_LID. */
+void kern_rig_open_infiniband(struct kern_rig *rig);
 void kern_rig_close(struct kern_rig *rig);
 /* A rig that only builds calls and gives them to ioctl, and application memory for them. */
 void kern_rig_over(struct kern_rig *rig, int (*ioctl)(void *ctx, unsigned long request, void *arg),

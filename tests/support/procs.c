@@ -149,6 +149,18 @@ const char *proc_new_port(void)
 	return strchr(config, '=') + 1;
 }
 
+uint16_t proc_new_infiniband(void)
+{
+	static unsigned int count;
+	/* Up to 0xbfff, and away from those that are chosen by default. */
+	unsigned int lid = 0x1000 + ((unsigned int)getpid() * 16 + count++ % 16) % 0xa000;
+	char config[64];
+
+	snprintf(config, sizeof(config), "soft0,ll=ib,lid=%u", lid);
+	setenv("RIG5_SOFT", config, 1);
+	return (uint16_t)lid;
+}
+
 static void child_exec(int fd)
 {
 	char name[] = "/proc/self/exe";

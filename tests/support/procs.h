@@ -53,6 +53,8 @@ void proc_main(int argc, char **argv);
 /* proc_new_port - a port that no other test uses, for the children started from here on; its
  * address. Valid until the next call. */
 const char *proc_new_port(void);
+/* proc_new_infiniband - likewise one of InfiniBand; its LID. */
+uint16_t proc_new_infiniband(void);
 
 /* proc_start - a new child. Fails the test if it cannot. */
 struct proc *proc_start(void);

@@ -74,7 +74,21 @@ static void bad(void **state)
 	    {"soft0,=x", "\"\" is unknown"},
 	    {"soft0,ll=", "ll="},
 	    {"soft0,ll=token-ring", "ll=token-ring is unknown"},
-	    {"soft0,ll=ib", "ll=ib is not there yet"},
+	    {"soft0,ll=ib,lid=,ll=ib", "lid= is not a LID"},
+	    {"soft0,ll=ib,lid=", "lid= is not a LID"},
+	    {"soft0,ll=ib,lid=0", "lid=0 is not a LID"},
+	    {"soft0,ll=ib,lid=0x", "lid=0x is not a LID"},
+	    {"soft0,ll=ib,lid=0x1g", "lid=0x1g is not a LID"},
+	    {"soft0,ll=ib,lid=1a", "lid=1a is not a LID"},
+	    {"soft0,ll=ib,lid=49152", "lid=49152 is not a LID"},
+	    {"soft0,ll=ib,lid=0xc000", "lid=0xc000 is not a LID"},
+	    {"soft0,ll=ib,lid=4294967297", "is not a LID"},
+	    {"soft0,ll=ib,addr=127.0.0.1", "has no IP address"},
+	    {"soft0,addr=127.0.0.1,ll=ib", "has no IP address"},
+	    {"soft0,lid=1", "an Ethernet port has no LID"},
+	    {"soft0,lid=1,ll=eth", "an Ethernet port has no LID"},
+	    {"a,ll=ib;b,ll=ib", "both a and b have no lid="},
+	    {"a,ll=ib,lid=3;b,lid=0x3,ll=ib", "a and b have the same LID, 3"},
 	    {"soft0,rate=10", "rate= is not there yet"},
 	    {"soft0,cc=dcqcn", "cc= is not there yet"},
 	    {"soft0,addr=", "is not an IPv4 address"},
@@ -86,7 +100,6 @@ static void bad(void **state)
 	    {"soft0;soft0,addr=127.0.0.2", "two NICs called soft0"},
 	    {"a;b", "both a and b have no addr="},
 	    {"a,addr=127.0.0.2;b,addr=127.0.0.2", "a and b have the same address"},
-	    {"a,ll=ib;b", "ll=ib"},
 	};
 
 	(void)state;
@@ -101,6 +114,35 @@ static void bad(void **state)
 		assert_non_null(strstr(why, rows[i].needle));
 		assert_non_null(strstr(why, "RIG5_SOFT"));
 		assert_int_equal(config.count, 7);
+	}
+}
+
+static void infiniband(void **state)
+{
+	static const struct {
+		const char *text;
+		uint16_t lids[3]; /* 0xffff: Ethernet */
+	} rows[] = {
+	    {"a,ll=ib", {0}},
+	    {"a,ll=ib,lid=1;b,lid=0xbfff,ll=ib;c,ll=ib", {1, 0xbfff, 0}},
+	    {"a,ll=ib;b;c,ll=ib,lid=49151", {0, 0xffff, 49151}},
+	    {"a,ll=ib,ll=eth;b,ll=ib", {0xffff, 0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct soft_config config;
+		char why[256] = "";
+
+		if (soft_config_parse(rows[i].text, &config, why, sizeof(why)))
+			print_error("\"%s\": %s\n", rows[i].text, why);
+		assert_string_equal(why, "");
+		for (unsigned int n = 0; n < config.count; n++) {
+			bool ib = rows[i].lids[n] != 0xffff;
+
+			assert_int_equal(config.nics[n].infiniband, ib);
+			assert_int_equal(config.nics[n].lid, ib ? rows[i].lids[n] : 0);
+		}
 	}
 }
 
@@ -145,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(good),
 	    cmocka_unit_test(bad),
+	    cmocka_unit_test(infiniband),
 	    cmocka_unit_test(more_than_fit),
 	    cmocka_unit_test(found_by_name),
 	};

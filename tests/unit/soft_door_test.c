@@ -481,10 +481,10 @@ static void names_and_refusals(void **state)
 	setenv("RIG5_SOFT", "a;b,addr=127.0.0.9", 1);
 	assert_int_equal(lib_os_soft_name(1, name, sizeof(name)), 0);
 	assert_string_equal(name, "b");
-	setenv("RIG5_SOFT", "a,ll=ib", 1);
+	setenv("RIG5_SOFT", "a,ll=fc", 1);
 	assert_int_equal(lib_os_soft_name(0, name, sizeof(name)), -EINVAL);
 	assert_int_equal(lib_os_soft_open(NULL, &os, why, sizeof(why)), -EINVAL);
-	assert_non_null(strstr(why, "ll=ib"));
+	assert_non_null(strstr(why, "ll=fc"));
 	setenv("RIG5_SOFT", "", 1);
 	assert_int_equal(lib_os_soft_name(0, name, sizeof(name)), -ENOENT);
 	assert_int_equal(lib_os_soft_open(NULL, &os, why, sizeof(why)), -ENODEV);

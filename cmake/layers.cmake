@@ -2,10 +2,10 @@
 #
 # The layers of docs/ARCHITECTURE.md as library targets, and ways to link with some of them.
 
-set(RIG5_LAYERS base abi lib nic fault cm kern host soft sim)
+set(RIG5_LAYERS base abi lib nic fault kern host soft sim)
 # No I/O, clock, errno, malloc or stdio in these; tests/tidy checks their objects with nm -u.
-set(RIG5_PURE_LAYERS base abi nic fault cm kern)
-set(RIG5_LIBRARY_LAYERS base abi lib nic fault cm kern host soft)
+set(RIG5_PURE_LAYERS base abi nic fault kern)
+set(RIG5_LIBRARY_LAYERS base abi lib nic fault kern host soft)
 
 # What an object of a pure layer must not contain for it to need nothing but memcpy and its kin.
 # Not -ffreestanding: it turns the inlining of a fixed-size memcpy off.

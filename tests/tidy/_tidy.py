@@ -79,8 +79,6 @@ def prefix(item):
     """The path prefix that an item of a `sees:` list stands for."""
     if item == "the public header":
         return "include/rig5.h"
-    if item == "rdma-core's headers only":
-        return "infiniband/"
     header = re.fullmatch(r"([a-z]+)'s ([a-z_]+\.h)", item)
     if header:
         return header.group(1) + "/" + header.group(2)

@@ -5,7 +5,7 @@ import re
 
 import _tidy
 
-PURE = ("base", "abi", "nic", "fault", "cm", "kern")
+PURE = ("base", "abi", "nic", "fault", "kern")
 # Headers of types, constants and memcpy. <linux/errno.h> has the error codes and no variable.
 PURE_SYSTEM = re.compile(r"(stdint|stddef|stdbool|stdarg|stdalign|stdatomic|stdnoreturn|limits|"
                          r"inttypes|string|linux/types|linux/errno|rdma/[a-z0-9_-]+)\.h")

@@ -9,7 +9,7 @@ import sys
 
 import _tidy
 
-PURE = ("base", "abi", "nic", "fault", "cm", "kern")
+PURE = ("base", "abi", "nic", "fault", "kern")
 ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "base_panic", "_GLOBAL_OFFSET_TABLE_"}
 
 

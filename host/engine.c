@@ -169,6 +169,14 @@ void host_port_sleeping(struct host_port *port)
 	pass_release(port, false);
 }
 
+void host_port_wake(struct host_port *port)
+{
+	if (host_port_forked(port))
+		return;
+	atomic_store(&port->mode, HOST_IDLE); /* else the engine would only watch */
+	host_engine_kick(port);
+}
+
 /* ---- the engine thread ---------------------------------------------------------------------- */
 
 static void engine_wait(struct host_port *port, uint32_t value, uint64_t until_ns)

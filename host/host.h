@@ -83,6 +83,8 @@ uint64_t host_now_ns(void);
 void host_port_progress(struct host_port *port);
 /* This thread is about to sleep in poll(2): the engine thread takes over at once. */
 void host_port_sleeping(struct host_port *port);
+/* The engine thread runs a pass soon, also if others poll. Not under the lock. */
+void host_port_wake(struct host_port *port);
 
 /*
  * The port's own threads have a table of descriptors of their own, where the kernel can do that: in

@@ -22,6 +22,7 @@
 enum {
 	RECORD_BYTES_MAX = 16,
 	SEND_BUFFER_BYTES = 1 << 20, /* as far as the system lets us */
+	HANDING_MAX = 64, /* a socket with default buffers takes more than 200 */
 };
 
 struct record {
@@ -84,7 +85,7 @@ void soft_channels_free(struct soft_channels *channels)
 	free(channels->dead); /* closed with their table */
 }
 
-static int hand_over(const struct soft_channels *channels, const struct soft_channel *channel,
+static int hand_over(struct soft_channels *channels, const struct soft_channel *channel,
 		     uint32_t slot)
 {
 	struct label label = {.slot = slot, .serial = channel->serial};
@@ -102,9 +103,10 @@ static int hand_over(const struct soft_channels *channels, const struct soft_cha
 	cmsg->cmsg_type = SCM_RIGHTS;
 	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(cmsg), &channel->sender, sizeof(int));
-	/* Full: more than 200 channels were made before the engine had anything to say. */
+	/* Full: the engine took none over although it was waited for. */
 	if (sendmsg(channels->hand_over, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return errno == EAGAIN ? -EMFILE : -errno;
+	atomic_fetch_add(&channels->handing, 1);
 	return 0;
 }
 
@@ -123,6 +125,7 @@ static bool take_one(struct soft_channels *channels)
 
 	if (recvmsg(channels->take_over, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(label))
 		return false;
+	atomic_fetch_sub(&channels->handing, 1);
 	if (!CMSG_FIRSTHDR(&msg))
 		return true; /* no room in the table: this sender is lost to these threads */
 	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
@@ -312,10 +315,18 @@ void soft_channels_tend(struct soft_channels *channels)
 {
 	if (channels->waiting != 0)
 		flush_all(channels);
-	if (channels->dead_count == 0 || !host_in_own_table())
+	if ((channels->dead_count == 0 && atomic_load(&channels->handing) == 0) ||
+	    !host_in_own_table())
 		return;
+	while (atomic_load(&channels->handing) != 0 && take_one(channels))
+		;
 	while (channels->dead_count != 0)
 		close(channels->dead[--channels->dead_count]);
+}
+
+bool soft_channels_crowded(struct soft_channels *channels)
+{
+	return atomic_load(&channels->handing) >= HANDING_MAX;
 }
 
 void soft_channel_send(struct soft_channels *channels, struct kern_channel *kern,

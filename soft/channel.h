@@ -15,6 +15,7 @@
 
 #include "kern/kern.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ struct soft_channels {
 	int take_over;    /* the end that the port's threads keep */
 	bool handed;      /* senders are handed over: those threads have their own table */
 	uint32_t serial;  /* of the newest channel */
+	_Atomic uint32_t handing; /* senders that those threads have not taken over yet */
 	int *dead;        /* in that table, to be closed there */
 	size_t dead_count;
 	size_t dead_room;
@@ -53,8 +55,12 @@ void soft_channel_close(struct soft_channels *channels, struct kern_channel *ker
  * given up and true returned. fd itself stays open. */
 bool soft_channel_release(struct soft_channels *channels, int fd);
 
-/* soft_channels_tend - sends what waits, as far as there is room again, and closes what is dead.
- * Cost: two loads if there is neither. */
+/* soft_channels_tend - sends what waits, as far as there is room again; by a thread of the port,
+ * takes over what was handed and closes what is dead. Cost: three loads if there is nothing. */
 void soft_channels_tend(struct soft_channels *channels);
+
+/* soft_channels_crowded - whether a thread of the port should run a pass before another channel is
+ * opened. Needs no lock. */
+bool soft_channels_crowded(struct soft_channels *channels);
 
 #endif

@@ -25,6 +25,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define UVERBS_NAME "uverbs0"
@@ -111,6 +112,20 @@ static int door_close(void *ctx, int fd)
 	return close(fd) < 0 ? -errno : 0;
 }
 
+/*
+ * A program may make channel after channel on which nothing ever happens: the port's threads then
+ * have no other reason to take them over. Not for ever: they may be stopped, or short of room.
+ */
+static void await_takers(struct soft_port *port)
+{
+	const struct timespec nap = {.tv_nsec = 100000};
+
+	for (int i = 0; i < 2000 && soft_channels_crowded(&port->channels); i++) {
+		host_port_wake(port->host);
+		nanosleep(&nap, NULL);
+	}
+}
+
 static int door_ioctl(void *ctx, int fd, unsigned long request, void *arg)
 {
 	struct soft_door *door = ctx;
@@ -119,6 +134,7 @@ static int door_ioctl(void *ctx, int fd, unsigned long request, void *arg)
 
 	if (soft_port_forked(door->port))
 		return -ENODEV;
+	await_takers(door->port);
 	soft_port_lock(door->port);
 	file = file_of(door, fd);
 	result = file ? kern_ioctl(file->kern, request, (uintptr_t)arg, host_now_ns()) : -EBADF;

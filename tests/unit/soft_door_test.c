@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +27,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_S = 20, BULK_BYTES = 128 * 1024 };
+enum { PATIENCE_S = 20, BULK_BYTES = 128 * 1024, CHANNELS = 300 };
 
 struct side {
 	struct rig_qp qp;
@@ -45,6 +46,7 @@ struct world {
 	struct side sides[2];
 	uint64_t *data;
 	struct ib_uverbs_reg_mr_resp mr;
+	_Atomic bool stop; /* of the thread that lends its time */
 };
 
 static int through_door(void *ctx, unsigned long request, void *arg)
@@ -384,6 +386,54 @@ static void opened_twice_is_one_door(void **state)
 	assert_int_equal(world->data[512], 77);
 }
 
+/* The rig's memory for commands is used up otherwise. */
+static int new_channel(struct world *world)
+{
+	uint32_t used = (uint32_t)world->rig.memory_used;
+	int fd = -1;
+
+	assert_int_equal(rig_comp_channel(&world->rig, &fd), 0);
+	world->rig.memory_used = used;
+	return fd;
+}
+
+static void *lend_until_stopped(void *arg)
+{
+	struct world *world = arg;
+
+	while (!atomic_load(&world->stop))
+		world->os->progress(world->os->ctx);
+	return NULL;
+}
+
+/*
+ * As many event channels as there are descriptors, one after the other and at the same time, while
+ * nothing ever happens on them; without a thread that polls all the while, and with one. The oldest
+ * channel gets its events all the same.
+ */
+static void channels_without_end(void **state)
+{
+	struct world *world = *state;
+	const struct lib_os *os = world->os;
+	pthread_t thread;
+	int fds[CHANNELS];
+
+	for (int polling = 0; polling < 2; polling++) {
+		if (polling)
+			assert_int_equal(
+			    pthread_create(&thread, NULL, lend_until_stopped, world), 0);
+		for (unsigned int i = 0; i < 4 * CHANNELS; i++)
+			assert_int_equal(os->close(os->ctx, new_channel(world)), 0);
+		for (unsigned int i = 0; i < CHANNELS; i++)
+			fds[i] = new_channel(world);
+		for (unsigned int i = 0; i < CHANNELS; i++)
+			assert_int_equal(os->close(os->ctx, fds[i]), 0);
+	}
+	atomic_store(&world->stop, true);
+	pthread_join(thread, NULL);
+	event_from_the_engine(state);
+}
+
 /* 0 if every entry of the parent's table refuses. */
 static int child_of_fork(struct world *world)
 {
@@ -503,6 +553,7 @@ int main(void)
 	    TEST(event_from_the_engine),
 	    TEST(entries_refuse),
 	    TEST(opened_twice_is_one_door),
+	    TEST(channels_without_end),
 	    TEST(child_is_refused_and_harms_nobody),
 	    TEST(child_opens_its_own),
 	    cmocka_unit_test(child_opens_its_own),

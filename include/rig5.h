@@ -40,8 +40,14 @@
  * receives, complete as RIG_FLUSHED, and nothing more is run. Destroy the queue pair, make another,
  * exchange endpoints and connect again; regions and the completion queue stay good.
  *
- * Cost. On hardware rig_qp_post, _receive, _ring and rig_cq_poll make no system call, take no lock
- * and allocate nothing. On the software NIC the pass that they lend may wake a peer.
+ * Cost. On hardware rig_qp_post, _receive, _ring, rig_cq_poll and _arm make no system call, take no
+ * lock and allocate nothing. On the software NIC the pass that they lend may wake a peer. Numbers,
+ * rooms, pieces and texts are arithmetic on memory; every other call takes the NIC's lock and asks
+ * the kernel.
+ *
+ * Source. What requests, completions and states mean: [IBTA1 10, 11]; their bytes: [mlx5dv.h]; the
+ * commands to the kernel: [uapi ib_user_ioctl_verbs.h]. docs/SOURCES.md of the source tree says
+ * what these stand for.
  */
 #ifndef RIG5_H
 #define RIG5_H
@@ -287,11 +293,11 @@ int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max);
  * rig_cq_arm - asks for one event (rig_wait) at the next completion. If completions arrived since
  * the last poll the event comes at once: none is lost between a poll that found nothing and the
  * arm. One arm is one event: arm again after each. To sleep: arm; poll, and do not sleep if that
- * finds something; then rig_wait, or rig_fd's order.
+ * finds something; then rig_wait, or rig_fd's order. Returns 0, -EINVAL, or -ENODEV: as rig_cq_poll.
  */
 int rig_cq_arm(struct rig_cq *cq);
 
-/* -EBUSY while a queue pair of it lives. */
+/* rig_cq_destroy - 0; -EBUSY: a queue pair of it lives; -EINVAL; or the kernel's error. */
 int rig_cq_destroy(struct rig_cq *cq);
 
 /*
@@ -449,7 +455,7 @@ struct rig_entry {
 	uint32_t stream;
 };
 
-/* The 64-byte slots that an entry takes; -EINVAL if it could not be posted to any queue pair. */
+/* rig_entry_slots - the 64-byte slots of an entry; -EINVAL: no queue pair could take it. */
 int rig_entry_slots(const struct rig_entry *entry);
 
 /*

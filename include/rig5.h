@@ -293,7 +293,7 @@ int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max);
  * rig_cq_arm - asks for one event (rig_wait) at the next completion. If completions arrived since
  * the last poll the event comes at once: none is lost between a poll that found nothing and the
  * arm. One arm is one event: arm again after each. To sleep: arm; poll, and do not sleep if that
- * finds something; then rig_wait, or rig_fd's order. Returns 0, -EINVAL, or -ENODEV: as rig_cq_poll.
+ * finds something; then rig_wait, or rig_fd's order. Returns 0, -EINVAL or -ENODEV.
  */
 int rig_cq_arm(struct rig_cq *cq);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shows that post, receive, ring and poll make no system call and allocate nothing, for every kind
- * of entry, on full and empty rings too. How: a child process makes a NIC on a scripted kernel,
+ * Shows that post, receive, ring, poll and arm make no system call and allocate nothing, for every
+ * kind of entry, on full and empty rings too. How: a child process makes a NIC on a scripted kernel,
  * enters strict seccomp, under which any call but read, write and exit kills it, and runs them;
  * malloc and its kin are counted by hooks.
  */
@@ -90,7 +90,7 @@ static int data_path(struct script_rig *rig)
 		script_received(0, 0, 8);
 		script_received(0, 0, 8);
 		if (rig_cq_poll(rig->cq, wc, 1) != 1 || rig_cq_poll(rig->cq, wc, 8) != 2 ||
-		    rig_cq_poll(rig->cq, wc, 8) != 0)
+		    rig_cq_poll(rig->cq, wc, 8) != 0 || rig_cq_arm(rig->cq))
 			return __LINE__;
 	}
 	while (rig_qp_post(rig->qp, &entries[0]) == 0)

@@ -11,8 +11,9 @@ JOBS ?= $(shell nproc)
 packages_build = gcc g++ libc6-dev cmake ninja-build pkg-config libssl-dev \
 	libcmocka-dev libibverbs-dev python3
 packages_bench = valgrind ucx-utils strace
+packages_fuzz = clang-14 llvm-14 libclang-rt-14-dev
 
-.PHONY: all demo check ci bench sim install clean help packages
+.PHONY: all demo check ci bench fuzz sim install clean help packages
 MAKEFLAGS += --no-print-directory
 
 # (1) the build directory, (2) further options of cmake, (3) targets, none for all
@@ -47,6 +48,13 @@ bench: packages
 	@$(call compile,$(BUILD))
 	@bench/run $(BUILD)
 
+# Each target for SECONDS seconds, or TARGET alone; what is found stays in $(BUILD)-fuzz.
+fuzz: packages
+	@scripts/install_packages.sh $(packages_fuzz)
+	@CC=clang-14 $(call configure,$(BUILD)-fuzz,-DRIG5_FUZZ=ON)
+	@$(call compile,$(BUILD)-fuzz,fuzzers)
+	@nice -n 19 scripts/fuzz.sh $(BUILD)-fuzz $(or $(SECONDS),60) $(TARGET)
+
 sim: packages
 	@$(call configure,$(BUILD))
 	@$(call compile,$(BUILD),sim_program)
@@ -56,7 +64,7 @@ install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean:
-	@cmake -E rm -rf build build-asan build-debug build-release build-tsan
+	@cmake -E rm -rf build build-asan build-debug build-release build-tsan build-fuzz
 
 packages:
 	@scripts/install_packages.sh $(packages_build)
@@ -67,6 +75,7 @@ help:
 	@echo 'make check    build, and run every test'
 	@echo 'make ci       make check, then the suite under the address and undefined sanitizers'
 	@echo 'make bench    measure, beside the peers; writes $(BUILD)/bench.json'
+	@echo 'make fuzz     the fuzz targets, SECONDS=60 each, or TARGET=<name> alone'
 	@echo 'make sim      one simulated world: SEED=<number>'
 	@echo 'make install  into PREFIX ($(PREFIX)), under DESTDIR if set'
 	@echo 'make clean    remove the build directories'

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * packets_fuzz.c - arbitrary packets into a live NIC: connected queue pairs with requests under
+ * way, then forged requests, responses and raw bytes, mixed with the real ones lost, doubled and
+ * out of order.
+ *
+ * Beyond no crash: nic_check after each step; what the peer has no right to is as it was; no
+ * counter of drops is over that of packets.
+ */
+#include "tests/fuzz/fuzz_world.h"
+
+enum { STEPS_MAX = 120 };
+
+/* Offered PSNs lie around what the receiver expects. */
+static uint32_t near_psn(struct fuzz_in *in, uint32_t nic)
+{
+	struct nic_qp_params params;
+	uint32_t qpn = nic ? world.pair.b.qpn : world.pair.a.qpn;
+	uint8_t off = fuzz_u8(in);
+
+	if (off == 0xff)
+		return fuzz_u32(in) & ROCE_PSN_MASK;
+	FUZZ_CHECK(nic_qp_query(world.w->nics[nic], qpn, &params) == 0);
+	return (off & 1 ? params.sq_psn : params.rq_psn) + (uint32_t)(off >> 1) - 8;
+}
+
+static void forge(struct fuzz_in *in, uint32_t nic)
+{
+	static const uint16_t lens[] = {0, 4, 8, 256, 1024, 1028, 4096, 1};
+	static const uint8_t payload[4100] = {0x11};
+	static uint8_t bytes[8192];
+	struct roce_pkt pkt = {.opcode = fuzz_u8(in)};
+	uint8_t flags = fuzz_u8(in);
+	size_t head;
+
+	if (pkt.opcode < 0xe0)
+		pkt.opcode %= 24; /* the reliable connection's own */
+	pkt.dqpn = flags & 1 && flags & 2 && flags & 4 ? fuzz_u32(in) & ROCE_QPN_MASK
+		   : nic                               ? world.pair.b.qpn
+						       : world.pair.a.qpn;
+	pkt.psn = near_psn(in, nic) & ROCE_PSN_MASK;
+	pkt.pkey = flags & 0x10 && flags & 0x20 ? fuzz_u16(in) : 0xffff;
+	pkt.ack_req = flags & 0x40;
+	pkt.se = flags & 0x80;
+	pkt.reth.va = pkt.atomic.va = world_va(in, nic);
+	pkt.reth.rkey = pkt.atomic.rkey = pkt.inv_rkey = world_key(in, nic);
+	pkt.reth.len_bytes = (uint32_t)fuzz_odd(in);
+	pkt.aeth.syndrome = fuzz_u8(in);
+	pkt.aeth.msn = fuzz_u8(in);
+	pkt.payload_bytes = lens[flags >> 3 & 1 ? fuzz_u8(in) % 8 : 0];
+	if (flags & 8 && fuzz_u8(in) & 1) {
+		pkt.payload_bytes = pkt.reth.len_bytes % 1025;
+	}
+	pkt.pad_bytes = (uint8_t)roce_pad_bytes(pkt.payload_bytes);
+	head = roce_pkt_encode_headers(bytes, sizeof(bytes), &pkt);
+	memcpy(bytes + head, payload, pkt.payload_bytes + pkt.pad_bytes);
+	if (head)
+		world_inject(nic, bytes, head + pkt.payload_bytes + pkt.pad_bytes, false);
+}
+
+static void raw(struct fuzz_in *in, uint32_t nic)
+{
+	uint8_t bytes[64];
+	size_t len = fuzz_u8(in) % sizeof(bytes);
+	uint32_t qpn = nic ? world.pair.b.qpn : world.pair.a.qpn;
+	uint8_t how = fuzz_u8(in);
+
+	fuzz_bytes(in, bytes, sizeof(bytes));
+	if (how & 1 && len >= 8) {
+		bytes[5] = (uint8_t)(qpn >> 16);
+		bytes[6] = (uint8_t)(qpn >> 8);
+		bytes[7] = (uint8_t)qpn;
+	}
+	world_inject(nic, bytes, len, how & 2);
+}
+
+/* A packet of the real ones, with a byte changed. */
+static void damaged(struct fuzz_in *in)
+{
+	size_t i = fuzz_u8(in);
+	uint8_t at = fuzz_u8(in), value = fuzz_u8(in);
+
+	if (world.w->queue_count == 0)
+		return;
+	i %= world.w->queue_count;
+	world.w->queue[i]->bytes[at % world.w->queue[i]->len_bytes] ^= value;
+	fake_deliver(world.w, i);
+}
+
+static void post(struct fuzz_in *in)
+{
+	static const enum wqe_opcode opcodes[] = {WQE_OP_SEND,	    WQE_OP_SEND_IMM, WQE_OP_WRITE,
+						  WQE_OP_WRITE_IMM, WQE_OP_READ,     WQE_OP_ATOMIC_FA,
+						  WQE_OP_ATOMIC_CS, WQE_OP_NOP};
+	struct fake_qp *qp = fuzz_u8(in) & 1 ? &world.pair.b : &world.pair.a;
+	uint8_t kind = fuzz_u8(in);
+	enum wqe_opcode opcode = opcodes[kind % 8];
+	bool atomic = opcode == WQE_OP_ATOMIC_FA || opcode == WQE_OP_ATOMIC_CS;
+	uint32_t len = atomic ? 8 : fuzz_u16(in) % WORLD_REGION_BYTES;
+	struct fake_wr wr = {.opcode = opcode,
+			     .signal = kind & 8,
+			     .fence = kind & 0x10 ? WQE_FM_FENCE : 0,
+			     .pieces = {{world.open[qp->nic].va, len, world.open[qp->nic].key}},
+			     .piece_count = opcode != WQE_OP_NOP && len,
+			     .remote_va = world.open[1 - qp->nic].va,
+			     .rkey = world.open[1 - qp->nic].key};
+
+	/* Ones that fit the ring, whatever the NIC has done with those before. */
+	world_poll(qp);
+	(void)fake_post(qp, &wr);
+	fake_ring(qp);
+}
+
+static void receive(struct fuzz_in *in)
+{
+	struct fake_qp *qp = fuzz_u8(in) & 1 ? &world.pair.a : &world.pair.b;
+	struct fake_piece piece = {world.open[qp->nic].va, 1 + fuzz_u16(in) % 4096,
+				   world.open[qp->nic].key};
+
+	fake_receive(qp, &piece, 1);
+}
+
+static void pass_time(struct fuzz_in *in)
+{
+	static const uint64_t ns[] = {1000, 700000, 70000000, 5000000000};
+
+	fake_advance(world.w, ns[fuzz_u8(in) % 4]);
+}
+
+static void wire(struct fuzz_in *in)
+{
+	uint8_t how = fuzz_u8(in);
+	size_t i = how >> 2;
+
+	if (world.w->queue_count == 0)
+		return;
+	i %= world.w->queue_count;
+	if ((how & 3) == 0)
+		fake_drop(world.w, i);
+	else if ((how & 3) == 1)
+		fake_deliver_copy(world.w, i);
+	else
+		fake_deliver(world.w, i);
+}
+
+static void modify(struct fuzz_in *in)
+{
+	struct fake_qp *qp = fuzz_u8(in) & 1 ? &world.pair.a : &world.pair.b;
+
+	(void)fake_qp_set_state(qp, (enum nic_qp_state)(fuzz_u8(in) % NIC_QP_STATE_COUNT));
+}
+
+static void step(struct fuzz_in *in)
+{
+	uint8_t op = fuzz_u8(in);
+	uint32_t nic = op >> 4 & 1;
+
+	switch (op % 16) {
+	case 0:
+		raw(in, nic);
+		break;
+	case 1:
+		damaged(in);
+		break;
+	case 2:
+	case 3:
+		post(in);
+		break;
+	case 4:
+		receive(in);
+		break;
+	case 5:
+		pass_time(in);
+		break;
+	case 6:
+		world_poll(nic ? &world.pair.b : &world.pair.a);
+		break;
+	case 7:
+		world_deliver(1 + (op >> 5));
+		break;
+	case 8:
+	case 9:
+		wire(in);
+		break;
+	case 10:
+		if (op & 0x80)
+			modify(in);
+		break;
+	default:
+		forge(in, nic);
+		(void)fake_run(world.w, nic);
+	}
+	world_checked();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = {data, size};
+
+	if (size > 4096)
+		return 0;
+	world_open(&in);
+	for (int i = 0; i < STEPS_MAX && in.left; i++)
+		step(&in);
+	world_deliver(WORLD_STEP_PACKETS);
+	world_verdict(true);
+	world_close();
+	return 0;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wqe_fuzz.c - what an application may do to its NIC: arbitrary bytes in the rings, doorbell records
+ * and registers of a connected queue pair, and entries that are nearly right.
+ *
+ * Beyond no crash: nic_check after each step; the peer's memory that the keys do not open, and
+ * memory that is registered nowhere, is as it was; every completion is in the ring of its own queue.
+ */
+#include "abi/dump.h"
+#include "tests/fuzz/fuzz_world.h"
+
+enum { STEPS_MAX = 100 };
+
+/* A good entry of every kind ... */
+static uint16_t post(struct fuzz_in *in, uint8_t kind)
+{
+	static const enum wqe_opcode opcodes[] = {WQE_OP_SEND,	    WQE_OP_SEND_IMM, WQE_OP_WRITE,
+						  WQE_OP_WRITE_IMM, WQE_OP_READ,     WQE_OP_ATOMIC_FA,
+						  WQE_OP_ATOMIC_CS, WQE_OP_NOP};
+	static const uint8_t text[64] = "inline";
+	struct fake_region open = world.open[0];
+	struct fake_wr wr = {.opcode = opcodes[kind % 8],
+			     .signal = kind & 8,
+			     .remote_va = world_va(in, 1),
+			     .rkey = world_key(in, 1)};
+
+	if (kind & 0x10) {
+		wr.inline_data = text;
+		wr.inline_bytes = fuzz_u8(in) % sizeof(text);
+	} else {
+		wr.piece_count = 1 + (kind >> 6);
+		for (uint32_t i = 0; i < wr.piece_count; i++)
+			wr.pieces[i] = (struct fake_piece){open.va, (uint32_t)fuzz_odd(in), open.key};
+	}
+	return fake_post(&world.pair.a, &wr);
+}
+
+/* ... of which some bytes are changed. */
+static void damaged_post(struct fuzz_in *in)
+{
+	struct fake_qp *qp = &world.pair.a;
+	uint16_t index = post(in, fuzz_u8(in));
+	uint8_t *ring = fake_mem(world.w, qp->sq_va);
+	uint8_t *entry = ring + (index & (qp->sq_count - 1)) * WQE_BB_BYTES;
+	char line[DUMP_BYTES];
+	size_t rest = (size_t)(ring + (size_t)qp->sq_count * WQE_BB_BYTES - entry);
+
+	for (uint8_t times = fuzz_u8(in) % 4; times; times--) {
+		uint8_t at = fuzz_u8(in) % WQE_BB_BYTES;
+
+		entry[at] ^= fuzz_u8(in);
+	}
+	FUZZ_CHECK(wqe_dump(line, sizeof(line), entry, rest, false) < sizeof(line));
+	if (fuzz_u8(in) & 3)
+		fake_ring(qp);
+}
+
+static void raw_post(struct fuzz_in *in)
+{
+	struct fake_qp *qp = &world.pair.a;
+	uint8_t block = fuzz_u8(in);
+	uint8_t *ring = fake_mem(world.w, qp->sq_va);
+	uint8_t *entry = ring + (size_t)(block & (qp->sq_count - 1)) * WQE_BB_BYTES;
+
+	fuzz_bytes(in, entry, WQE_BB_BYTES);
+}
+
+static void raw_receive(struct fuzz_in *in)
+{
+	struct fake_qp *qp = &world.pair.a;
+	uint32_t size = 1u << qp->rq_size_log2;
+	uint8_t *ring = fake_mem(world.w, qp->rq_va);
+
+	fuzz_bytes(in, ring + fuzz_u8(in) % qp->rq_count * size, size < 64 ? size : 64);
+}
+
+/* The doorbell record and the register, as they please. */
+static void record(struct fuzz_in *in)
+{
+	struct fake_qp *qp = &world.pair.a;
+	struct be32 *words = fake_mem(world.w, qp->db_va);
+	uint8_t how = fuzz_u8(in);
+
+	words[how & 1] = be32_from(how & 2 ? fuzz_u32(in)
+					   : (how & 1 ? qp->sq_pi : qp->rq_pi) + fuzz_u8(in) % 40u);
+}
+
+static void ring(struct fuzz_in *in)
+{
+	uint64_t word = fuzz_u64(in);
+
+	if (word & 1)
+		fake_ring(&world.pair.a);
+	else
+		nic_doorbell(world.w->nics[0], word, world.w->now_ns);
+}
+
+/* The completion queue's record, and its ring: the application's own, to spoil. */
+static void completions(struct fuzz_in *in)
+{
+	struct fake_cq *cq = fuzz_u8(in) & 1 ? &world.pair.a.send_cq : &world.pair.a.recv_cq;
+	struct be32 *words = fake_mem(world.w, cq->db_va);
+	uint8_t *cqes = fake_mem(world.w, cq->buf_va);
+	uint8_t how = fuzz_u8(in);
+
+	if (how & 1)
+		words[how >> 1 & 1] = be32_from(fuzz_u32(in));
+	else
+		fuzz_bytes(in, cqes + (how >> 1) % (1u << cq->count_log2) * 64, 64);
+	nic_cq_arm(world.w->nics[0], how & 4 ? cq->cqn : fuzz_u32(in), world.w->now_ns);
+}
+
+static void peer_receive(void)
+{
+	struct fake_piece piece = {world.open[1].va, WORLD_REGION_BYTES, world.open[1].key};
+
+	fake_receive(&world.pair.b, &piece, 1);
+}
+
+static void step(struct fuzz_in *in)
+{
+	uint8_t op = fuzz_u8(in);
+
+	switch (op % 12) {
+	case 0:
+	case 1:
+	case 2:
+		damaged_post(in);
+		break;
+	case 3:
+		raw_post(in);
+		break;
+	case 4:
+		raw_receive(in);
+		break;
+	case 5:
+		record(in);
+		break;
+	case 6:
+		ring(in);
+		break;
+	case 7:
+		completions(in);
+		break;
+	case 8:
+		peer_receive();
+		break;
+	case 9:
+		world_poll(op & 0x80 ? &world.pair.b : &world.pair.a);
+		break;
+	case 10:
+		fake_advance(world.w, op & 0x80 ? 70000000 : 1000);
+		break;
+	default:
+		nic_scan(world.w->nics[0], world.w->now_ns);
+		world_deliver(1 + (op >> 3));
+	}
+	(void)fake_run(world.w, 0);
+	world_checked();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = {data, size};
+
+	if (size > 4096)
+		return 0;
+	world_open(&in);
+	for (int i = 0; i < STEPS_MAX && in.left; i++)
+		step(&in);
+	world_deliver(WORLD_STEP_PACKETS);
+	world_verdict(true);
+	world_close();
+	return 0;
+}

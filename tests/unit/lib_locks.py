@@ -26,9 +26,13 @@ def findings(text):
 
 
 def disassemble(path, function):
-    part = [f"--disassemble={function}"] if function else []
-    return subprocess.run(["objdump", "-dr", "--no-show-raw-insn", *part, path], check=True,
+    """Of the whole object, or of one function: from its label to the next."""
+    text = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", path], check=True,
                           capture_output=True, text=True).stdout
+    if function is None:
+        return text
+    match = re.search(rf"^\w+ <{function}>:\n.*?(?=^\w+ <|\Z)", text, re.DOTALL | re.MULTILINE)
+    return match.group(0) if match else ""
 
 
 def self_test():

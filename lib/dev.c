@@ -371,9 +371,10 @@ static int door_find(struct rig_nic *nic, const char *name, char uverbs[static R
 	if (lib_hardware_find(nic->os, name, nic->name, uverbs) == 0)
 		return 0;
 	err = lib_os_soft_open(name, &nic->os, why, sizeof(why));
-	if (err == -ENODEV && !why[0])
-		return lib_fail(ENODEV, "rig_open: this machine has no NIC %s",
-				name ? name : "at all");
+	if (err == -ENODEV)
+		return lib_fail(ENODEV, "rig_open: no mlx5 adapter%s%s here, and %s",
+				name ? " called " : "", name ? name : "",
+				why[0] ? why : "no software NIC");
 	if (err)
 		return lib_fail(err, "rig_open: %s: %s", name ? name : "software NIC",
 				why[0] ? why : strerror(-err));

@@ -361,6 +361,19 @@ static int door_get(const struct soft_nic *nic, struct soft_door **door, char *w
 	return error;
 }
 
+/* Why there is no such NIC: behind "..., and ". */
+static void say_absent(const char *name, char *why, size_t why_size)
+{
+	if (why_size == 0)
+		return;
+	if (!name)
+		snprintf(why, why_size, "no software NIC: RIG5_SOFT is set to nothing");
+	else
+		snprintf(why, why_size, "no software NIC called %s: %s", name,
+			 getenv("RIG5_SOFT") ? "RIG5_SOFT does not name it"
+					     : "RIG5_SOFT is not set, so there is only soft0");
+}
+
 int lib_os_soft_open(const char *name, const struct lib_os **os, char *why, size_t why_size)
 {
 	struct soft_config config;
@@ -375,12 +388,7 @@ int lib_os_soft_open(const char *name, const struct lib_os **os, char *why, size
 		return error;
 	nic = soft_config_find(&config, name);
 	if (!nic) {
-		if (why_size != 0)
-			snprintf(why, why_size, "there is no software NIC called %s; RIG5_SOFT %s",
-				 name ? name : "anything",
-				 getenv("RIG5_SOFT") ? "does not name it"
-						     : "is not set, so there "
-						       "is only soft0");
+		say_absent(name, why, why_size);
 		return -ENODEV;
 	}
 	forget_parent();

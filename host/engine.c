@@ -17,6 +17,8 @@ enum {
 	STREAK_NS = 1000000,   /* ... if they take no longer than this */
 	WATCH_NS = 4000000,    /* how often the engine looks whether polling goes on */
 	WATCH_PASSES_MIN = 64, /* and how many passes in between mean that it does */
+	HOT_NS = 1000000,      /* how long a polling thread looks for datagrams in vain */
+	RETRY_NS = 50000,      /* when to try again to send what a socket did not take */
 };
 
 static struct shm_member *self_of(const struct host_port *port)
@@ -32,6 +34,54 @@ static void pass_take(void *ctx, const uint8_t *packet, size_t len)
 	struct nic_rx rx = {.bth = packet, .len_bytes = len};
 
 	nic_rx(port->nic, &rx, port->clock.now_ns);
+}
+
+static void pass_take_udp(void *ctx, const struct host_udp_packet *packet)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	port->incoming = packet;
+	nic_rx(port->nic, &packet->rx, port->clock.now_ns);
+	port->incoming = NULL;
+}
+
+/* Datagrams, while any are expected. A polling thread that has looked in vain for some time leaves
+ * it to the port thread to tell of the next one. */
+static uint32_t pass_receive_udp(struct host_port *port)
+{
+	static const struct host_udp_limit limit = {PASS_PACKETS, PASS_BYTES};
+	struct host_udp *udp = &port->udp;
+	uint64_t now_ns = port->clock.now_ns;
+	uint32_t taken;
+
+	if (!host_udp_hot(udp))
+		return 0;
+	taken = host_udp_receive(udp, &limit, now_ns, pass_take_udp, port);
+	if (taken == 0 && now_ns - udp->busy_ns > HOT_NS)
+		(void)host_udp_cool(udp, now_ns);
+	return taken;
+}
+
+/* What the pass has for other hosts. An answer is likely: a polling thread looks for it itself. */
+static void pass_flush_udp(struct host_port *port)
+{
+	struct host_udp *udp = &port->udp;
+
+	if (udp->tx.count == 0)
+		return;
+	if (!host_udp_flush(udp, port->clock.now_ns))
+		port->more = NIC_BLOCKED;
+	if (!host_udp_hot(udp) &&
+	    atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH)
+		host_udp_heat(udp);
+}
+
+static uint64_t pass_deadline(const struct host_port *port)
+{
+	uint64_t deadline_ns = nic_deadline_ns(port->nic);
+	uint64_t retry_ns = port->clock.now_ns + RETRY_NS;
+
+	return port->udp.tx.blocked && retry_ns < deadline_ns ? retry_ns : deadline_ns;
 }
 
 /* One bounded look at everything. true: something was received, or more is to do at once. */
@@ -52,15 +102,19 @@ static bool pass_run(struct host_port *port, bool scan)
 		host_local_sweep(port->local);
 	}
 	taken = host_local_receive(port->local, &limit, pass_take, port);
+	taken += pass_receive_udp(port);
 	port->more = nic_run(port->nic, &budget, now_ns);
 	host_local_flush(port->local);
-	port->deadline_ns = nic_deadline_ns(port->nic);
+	pass_flush_udp(port);
+	port->deadline_ns = pass_deadline(port);
 	return taken > 0 || port->more == NIC_BUSY;
 }
 
 /* After a pass by another thread than the engine's: does the sleeping engine have to know? */
 static void pass_tell(struct host_port *port)
 {
+	if (port->udp.up && atomic_load_explicit(&port->udp.app_lost, memory_order_relaxed))
+		atomic_store(&port->mode, HOST_IDLE); /* application threads cannot serve it */
 	if (atomic_load_explicit(&port->mode, memory_order_relaxed) != HOST_IDLE)
 		return;
 	if (port->more != NIC_IDLE || atomic_load(&port->local->any_suspects) ||
@@ -81,6 +135,13 @@ static void pass_release(struct host_port *port, bool engine)
 	}
 	if (host_lock_release(&port->lock))
 		host_engine_kick(port);
+}
+
+/* [lock] Nobody is about to look for datagrams: the port thread will be told. false: not possible
+ * in this thread. */
+static bool pass_cool(struct host_port *port)
+{
+	return !atomic_load(&port->udp.hot) || host_udp_cool(&port->udp, port->clock.now_ns);
 }
 
 void host_engine_finish(struct host_port *port)
@@ -105,6 +166,8 @@ void host_engine_kick(struct host_port *port)
 static void streak_count(struct host_port *port)
 {
 	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH)
+		return;
+	if (port->udp.up && atomic_load_explicit(&port->udp.app_lost, memory_order_relaxed))
 		return;
 	if (port->streak == 0 || port->clock.now_ns - port->streak_ns > STREAK_NS) {
 		port->streak = 0;
@@ -163,7 +226,7 @@ void host_port_sleeping(struct host_port *port)
 		host_local_announce(port->local);
 		host_local_await_room(port->local);
 	}
-	if (pass_run(port, true))
+	if (pass_run(port, true) || !pass_cool(port))
 		host_engine_kick(port);
 	pass_tell(port);
 	pass_release(port, false);
@@ -229,6 +292,31 @@ static void engine_serve(struct host_port *port)
 	}
 }
 
+/*
+ * The socket stays quiet while it is hot, so that is the port thread's to undo, or that of whoever
+ * had the lock: the engine, before it sleeps.
+ */
+void host_engine_datagrams(struct host_port *port)
+{
+	bool busy = true;
+
+	host_udp_heat(&port->udp);
+	if (atomic_load(&port->mode) == HOST_WATCH)
+		return;
+	while (busy && !atomic_load_explicit(&port->stop, memory_order_relaxed)) {
+		if (!host_lock_try_or_ask(&port->lock)) {
+			host_engine_kick(port);
+			return;
+		}
+		host_clock_forget(&port->clock);
+		busy = pass_run(port, false);
+		if (!busy)
+			(void)pass_cool(port);
+		pass_tell(port);
+		pass_release(port, false);
+	}
+}
+
 /* An application thread polls: sleep a little, then see whether it still does. */
 static void engine_watch(struct host_port *port, uint32_t *passes)
 {
@@ -262,6 +350,7 @@ static void engine_idle(struct host_port *port)
 	if (host_lock_try_or_ask(&port->lock)) {
 		host_local_await_room(port->local);
 		busy = pass_run(port, true) || atomic_load(&port->local->any_suspects);
+		(void)pass_cool(port);
 		until_ns = port->deadline_ns;
 		atomic_store(&port->engine_until_ns, until_ns);
 		pass_release(port, true);

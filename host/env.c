@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* env.c - what the NIC asks of the world, answered by a port; captures and faults on its wire. */
+/* env.c - what the NIC asks of the world, answered by a port; captures and faults on its wires. */
 #include "host/guard.h"
 #include "host/port.h"
 
@@ -83,57 +83,40 @@ static bool env_write(void *ctx, uint64_t va, const void *src, size_t len)
 	return host_guard_write(ctx, va, src, len);
 }
 
-static bool path_is_here(const struct host_port *port, const struct nic_path *path)
-{
-	if (port->lid != 0)
-		return path->dlid == port->lid;
-	return memcmp(path->dgid, port->gid, 16) == 0;
-}
-
 static uint8_t *env_reserve(void *ctx, const struct nic_path *path, uint32_t dqpn, size_t len)
 {
-	struct host_port *port = (struct host_port *)ctx;
-
-	if (!path_is_here(port, path))
-		return host_local_void(port->local);
-	return host_local_reserve(port->local, dqpn, len);
+	return host_wire_reserve(&((struct host_port *)ctx)->wire, path, dqpn, len);
 }
 
 static void env_commit(void *ctx)
 {
-	host_local_commit(((struct host_port *)ctx)->local);
+	host_wire_commit(&((struct host_port *)ctx)->wire);
 }
 
 static void env_cancel(void *ctx)
 {
-	host_local_cancel(((struct host_port *)ctx)->local);
+	host_wire_cancel(&((struct host_port *)ctx)->wire);
 }
 
 static uint8_t *env_reserve_faulty(void *ctx, const struct nic_path *path, uint32_t dqpn,
 				   size_t len)
 {
-	struct host_port *port = (struct host_port *)ctx;
-
-	if (!path_is_here(port, path))
-		return host_local_void(port->local);
-	return host_faulty_reserve(port->faulty, dqpn, len);
+	return host_faulty_reserve(((struct host_port *)ctx)->faulty, path, dqpn, len);
 }
 
 static void env_commit_faulty(void *ctx)
 {
 	struct host_port *port = (struct host_port *)ctx;
 
-	if (port->local->open_scratch)
-		host_local_commit(port->local);
-	else
-		host_faulty_commit(port->faulty, port->clock.now_ns);
+	host_faulty_commit(port->faulty, port->clock.now_ns);
 }
 
+/* Over UDP nobody knows what the peer has taken. */
 static bool env_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
 {
 	struct host_port *port = (struct host_port *)ctx;
 
-	return path_is_here(port, path) && host_local_untaken(port->local, dqpn);
+	return host_wire_is_here(&port->wire, path) && host_local_untaken(port->local, dqpn);
 }
 
 static int env_block(void *ctx, uint32_t *block)
@@ -149,15 +132,40 @@ static void env_event(void *ctx, const struct nic_event *event)
 		port->config.event(port->config.ctx, event);
 }
 
+/* What is around a packet: on UDP, what really is; else what would be. */
+static struct host_pcap_around around_of(const struct host_port *port, bool outgoing,
+					 const struct nic_path *path)
+{
+	struct host_pcap_around around = {.traffic_class = path->traffic_class,
+					  .hop_limit = path->hop_limit,
+					  .udp_sport = path->udp_sport,
+					  .dont_fragment = true};
+
+	if (outgoing && port->wire.open == HOST_WAY_UDP) {
+		struct host_udp_around udp = host_udp_around(&port->udp);
+
+		around.udp_sport = udp.udp_sport;
+		around.ip_id = udp.ip_id;
+	} else if (!outgoing && port->incoming) {
+		around.traffic_class = port->incoming->rx.traffic_class;
+		around.hop_limit = 0; /* not told, and not covered by the ICRC */
+		around.udp_sport = port->incoming->udp_sport;
+		around.ip_id = port->incoming->ip.ip_id;
+		around.dont_fragment = port->incoming->ip.dont_fragment;
+	}
+	return around;
+}
+
 static void env_packet(void *ctx, bool outgoing, const struct nic_path *path, const uint8_t *bth,
 		       size_t len)
 {
 	struct host_port *port = (struct host_port *)ctx;
+	struct host_pcap_around around = around_of(port, outgoing, path);
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	host_pcap_packet(port->pcap, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-			 outgoing, path, bth, len);
+			 outgoing, path, &around, bth, len);
 }
 
 void host_port_env(struct host_port *port, struct nic_env *env)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * faulty.h - the local wire made bad: drops, doubles, delays and corrupts what is sent, as fault/
- * says.
+ * faulty.h - the wires made bad: drops, doubles, delays and corrupts what is sent, as fault/ says.
  *
  * For tests and for trying out what an application does on a bad network:
- * RIG5_FAULT="drop=5%,seed=1". A corrupted packet is not delivered: on a network its ICRC would
- * have told, and the local wire has none. A delayed packet waits until enough others have been
- * sent; if none are, it is as good as lost. One owner at a time (the port's lock).
+ * RIG5_FAULT="drop=5%,seed=1". A corrupted packet has a wrong ICRC, and is dropped where it
+ * arrives; on the local wire, which has none, it is not delivered. A delayed packet waits until
+ * enough others have been sent; if none are, it is as good as lost. One owner at a time (the port's
+ * lock).
  */
 #ifndef HOST_FAULTY_H
 #define HOST_FAULTY_H
 
 #include "fault/fault.h"
-#include "host/local.h"
+#include "host/wire.h"
 
 struct host_faulty_held {
+	struct nic_path path;
 	uint32_t dqpn;
 	uint32_t len_bytes; /* 0: none */
 	uint32_t behind;    /* packets to go before this one */
@@ -22,21 +23,24 @@ struct host_faulty_held {
 };
 
 struct host_faulty {
-	struct host_local *local;
+	struct host_wire *wire;
 	struct fault fault;
-	uint32_t dqpn; /* of the open reservation */
+	struct nic_path path; /* of the open reservation */
+	uint32_t dqpn;
 	size_t len_bytes;
 	uint8_t *room;
 	struct host_faulty_held held[FAULT_BEHIND_MAX];
 };
 
-/* host_faulty_init - faults as text says, for what is sent through *local. -EINVAL: *wrong is the
+/* host_faulty_init - faults as text says, for what is sent through *wire. -EINVAL: *wrong is the
  * offset of the word that is not understood. */
-int host_faulty_init(struct host_faulty *faulty, struct host_local *local, const char *text,
+int host_faulty_init(struct host_faulty *faulty, struct host_wire *wire, const char *text,
 		     size_t *wrong);
 
-/* As host_local_reserve and _commit; host_local_cancel stays as it is. */
-uint8_t *host_faulty_reserve(struct host_faulty *faulty, uint32_t dqpn, size_t len);
+/* As host_wire_reserve and _commit; host_wire_cancel stays as it is. What leads nowhere is not
+ * judged. */
+uint8_t *host_faulty_reserve(struct host_faulty *faulty, const struct nic_path *path, uint32_t dqpn,
+			     size_t len);
 void host_faulty_commit(struct host_faulty *faulty, uint64_t now_ns);
 
 #endif

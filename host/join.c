@@ -109,15 +109,18 @@ static bool place_parse(struct place *place, const char *text)
 	return place_interface(place, text);
 }
 
-/* The address is this machine's, and no kernel or program speaks RoCE v2 there. */
+/* The address is this machine's, and no kernel or program speaks RoCE v2 there, but perhaps a member
+ * that has just died and whose sockets are not closed yet: they may share it. */
 static int place_check(struct join *join, const struct place *place)
 {
 	struct sockaddr_storage addr = place->addr;
+	const int on = 1;
 	int fd = socket(addr.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int error = 0;
 
 	if (fd < 0)
 		return 0; /* no such family here: the local wire needs none */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	if (addr.ss_family == AF_INET)
 		((struct sockaddr_in *)&addr)->sin_port = htons(ROCE_PORT);
 	else

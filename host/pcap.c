@@ -108,18 +108,20 @@ static bool gid_is_v4(const uint8_t gid[static 16])
 }
 
 void host_pcap_packet(struct host_pcap *pcap, uint64_t real_ns, bool outgoing,
-		      const struct nic_path *path, const uint8_t *bth, size_t len)
+		      const struct nic_path *path, const struct host_pcap_around *around,
+		      const uint8_t *bth, size_t len)
 {
 	const uint8_t *src = outgoing ? path->sgid : path->dgid;
 	const uint8_t *dst = outgoing ? path->dgid : path->sgid;
 	struct roce_frame frame = {
 		.has_eth = true,
 		.ip_version = gid_is_v4(src) && gid_is_v4(dst) ? 4 : 6,
-		.traffic_class = path->traffic_class,
-		.hop_limit = path->hop_limit ? path->hop_limit : 64,
-		.dont_fragment = true,
+		.traffic_class = around->traffic_class,
+		.hop_limit = around->hop_limit ? around->hop_limit : 64,
+		.ip_id = around->ip_id,
+		.dont_fragment = around->dont_fragment,
 		.flow_label = path->flow_label,
-		.udp_sport = path->udp_sport ? path->udp_sport : 0xc000,
+		.udp_sport = around->udp_sport ? around->udp_sport : 0xc000,
 		.bth = bth,
 		.bth_bytes = len,
 	};

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,22 +84,45 @@ bool host_port_has_own_table(const struct host_port *port)
 }
 
 /* Closes [first, last], which may be empty. */
-static bool close_between(unsigned int first, unsigned int last, unsigned int flags)
+static bool close_between(int first, int last, unsigned int flags)
 {
-	return first > last || syscall(SYS_close_range, first, last, flags) == 0;
+	return first > last ||
+	       syscall(SYS_close_range, (unsigned int)first, (unsigned int)last, flags) == 0;
 }
 
-/* Unshares the table and closes all from 3 on, but two (below 3: none). From above, because the
- * range that unshares must not be empty. */
-static bool close_all_but(int one, int other)
+static int fd_order(const void *a, const void *b)
 {
-	unsigned int low = (unsigned int)(one < other ? one : other);
-	unsigned int high = (unsigned int)(one < other ? other : one);
+	return *(const int *)a - *(const int *)b;
+}
 
-	low = one < 2 || other < 2 ? 2 : low;
-	high = one < 2 && other < 2 ? 2 : high;
-	return close_between(high + 1, ~0u, CLOSE_RANGE_UNSHARE) &&
-	       close_between(low + 1, high - 1, 0) && close_between(3, low - 1, 0);
+/* Unshares the table and closes all from 3 on but keep[], which is put in order. From above,
+ * because the range that unshares must not be empty. */
+static bool close_all_but(int *keep, size_t count)
+{
+	int end = INT_MAX;
+	unsigned int flags = CLOSE_RANGE_UNSHARE;
+
+	qsort(keep, count, sizeof(*keep), fd_order);
+	for (; count > 0 && keep[count - 1] > 2; count--) {
+		if (!close_between(keep[count - 1] + 1, end, flags))
+			return false;
+		end = keep[count - 1] - 1;
+		flags = 0;
+	}
+	return close_between(3, end, flags);
+}
+
+/* The descriptors that the port's threads share with the application; how many. */
+static size_t fds_to_keep(const struct host_port *port, int keep[static 2 + HOST_UDP_FDS])
+{
+	size_t count = 0;
+
+	keep[count++] = port->config.keep_fd;
+	if (port->pcap)
+		keep[count++] = port->pcap->fd;
+	for (int i = 0; i < HOST_UDP_FDS && port->udp.opened; i++)
+		keep[count++] = port->udp.fds[i];
+	return count;
 }
 
 /*
@@ -108,14 +132,15 @@ static bool close_all_but(int one, int other)
  */
 static bool table_unshare(const struct host_port *port)
 {
-	bool keep = stderr_may_stay();
+	bool keep_stderr = stderr_may_stay();
+	int keep[2 + HOST_UDP_FDS];
 
-	if (!close_all_but(port->config.keep_fd, port->pcap ? port->pcap->fd : 0))
+	if (!close_all_but(keep, fds_to_keep(port, keep)))
 		return false;
 	in_own_table = true;
 	close(0);
 	close(1);
-	if (!keep)
+	if (!keep_stderr)
 		close(2);
 	/* So that a stray write to a standard descriptor does not meet one of ours. */
 	for (int fd = 0; fd >= 0 && fd <= 2;) {
@@ -124,6 +149,18 @@ static bool table_unshare(const struct host_port *port)
 			close(fd);
 	}
 	return true;
+}
+
+/* The ways that packets take. Without UDP (no descriptors, or somebody else has port 4791) there is
+ * the local one. */
+static void port_wire(struct host_port *port)
+{
+	port->wire = (struct host_wire){.local = port->local, .udp = &port->udp, .lid = port->lid};
+	memcpy(port->wire.gid, port->gid, 16);
+	if (port->faulty)
+		port->faulty->wire = &port->wire;
+	if (port->lid == 0)
+		(void)host_udp_bind(&port->udp, port->gid, port->own_table);
 }
 
 static int port_join(struct host_port *port)
@@ -141,8 +178,7 @@ static int port_join(struct host_port *port)
 		memcpy(port->gid, host_registry_port(&port->registry)->gid, 16);
 		port->lid = host_registry_port(&port->registry)->lid;
 		host_local_init(port->local, &port->registry);
-		if (port->faulty)
-			port->faulty->local = port->local;
+		port_wire(port);
 		return 0;
 	}
 	result = port->local ? -errno : -ENOMEM;
@@ -153,16 +189,21 @@ static int port_join(struct host_port *port)
 
 static void port_answer(struct host_port *port)
 {
-	struct pollfd fds[HOST_DOOR_COUNT + 1];
+	enum { DONE = HOST_DOOR_COUNT, UDP, COUNT };
+	struct pollfd fds[COUNT];
 
 	for (int i = 0; i < HOST_DOOR_COUNT; i++)
 		fds[i] = (struct pollfd){.fd = port->door.listening[i], .events = POLLIN};
-	fds[HOST_DOOR_COUNT] = (struct pollfd){.fd = port->engine_done, .events = POLLIN};
+	fds[DONE] = (struct pollfd){.fd = port->engine_done, .events = POLLIN};
+	fds[UDP] = (struct pollfd){.fd = port->udp.up ? port->udp.fds[HOST_UDP_EPOLL] : -1,
+				   .events = POLLIN};
 	for (;;) {
-		if (poll(fds, HOST_DOOR_COUNT + 1, -1) < 0)
+		if (poll(fds, COUNT, -1) < 0)
 			continue;
-		if (fds[HOST_DOOR_COUNT].revents)
+		if (fds[DONE].revents)
 			return;
+		if (fds[UDP].revents && host_udp_woken(&port->udp))
+			host_engine_datagrams(port);
 		for (int i = 0; i < HOST_DOOR_COUNT; i++)
 			if (fds[i].revents)
 				host_door_answer(fds[i].fd, &port->door, port->registry.memfd);
@@ -200,6 +241,8 @@ static void *port_body(void *arg)
 		port_answer(port);
 		pthread_join(port->engine_thread, NULL);
 	}
+	if (port->own_table)
+		host_udp_close(&port->udp); /* else port_free does */
 	if (port->local) {
 		host_leave(&port->registry, &port->door);
 		close(port->engine_done);
@@ -211,6 +254,8 @@ static void *port_body(void *arg)
 
 static void port_free(struct host_port *port)
 {
+	host_udp_close_app(&port->udp);
+	host_udp_close(&port->udp);
 	if (port->local)
 		host_local_free(port->local);
 	free(port->local);
@@ -247,6 +292,7 @@ static struct host_port *port_alloc(const struct host_port_config *config)
 	port->config = *config;
 	port->deadline_ns = UINT64_MAX;
 	port->registry.memfd = -1;
+	host_udp_init(&port->udp);
 	port->name = strdup(config->name ? config->name : "port");
 	port->address = config->address ? strdup(config->address) : NULL;
 	port->alive = alive_page();
@@ -271,6 +317,8 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 	made->why[0] = 0;
 	if (result == 0)
 		result = host_env_init(made);
+	if (result == 0 && !config->infiniband)
+		(void)host_udp_open(&made->udp, made->address);
 	if (result == 0)
 		result = thread_start(&made->port_thread, port_body, made);
 	if (result < 0) {
@@ -292,10 +340,23 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 	return result;
 }
 
+/* The application's descriptors go first, so that a socket is closed when the port's threads close
+ * it. */
+static void port_udp_leave(struct host_port *port)
+{
+	if (!port->own_table)
+		return;
+	host_lock_acquire(&port->lock);
+	host_udp_close_app(&port->udp);
+	if (host_lock_release(&port->lock))
+		host_engine_kick(port);
+}
+
 void host_port_leave(struct host_port *port)
 {
 	/* A child has neither the threads nor the mappings. */
 	if (!host_port_forked(port)) {
+		port_udp_leave(port);
 		atomic_store(&port->stop, true);
 		host_engine_kick(port);
 		pthread_join(port->port_thread, NULL);

@@ -5,7 +5,8 @@
  *
  * Threads of a port:
  *   application threads   lend themselves in host_port_progress; hold the lock for control calls
- *   "rig5-port"           joins, answers newcomers, leaves; asleep in poll(2) between
+ *   "rig5-port"           joins, answers newcomers, leaves; runs passes when datagrams come and no
+ *                         application thread polls; asleep in poll(2) between
  *   "rig5-engine"         runs passes when no application thread does; asleep on member->wake
  * The two of ours block all signals but faults, and have a table of descriptors of their own, so
  * that neither a fork of the application nor a close of all its descriptors touches the port.
@@ -22,6 +23,8 @@
 #include "host/local.h"
 #include "host/lock.h"
 #include "host/pcap.h"
+#include "host/udp.h"
+#include "host/wire.h"
 #include "nic/nic.h"
 
 #include <pthread.h>
@@ -45,6 +48,9 @@ struct host_port {
 
 	_Alignas(64) struct nic *nic; /* [lock] */
 	struct host_local *local;     /* [lock] */
+	struct host_udp udp;          /* [lock] */
+	struct host_wire wire;        /* [lock] */
+	const struct host_udp_packet *incoming; /* [lock] from UDP, while the NIC has it */
 	struct host_clock clock;      /* [lock] */
 	uint64_t deadline_ns;         /* [lock] of the NIC, after the last pass */
 	enum nic_more more;           /* [lock] what the last pass said */
@@ -87,6 +93,10 @@ void *host_engine_main(void *arg);
 
 /* host_engine_kick - makes the engine look again now. Any thread; a system call if it sleeps. */
 void host_engine_kick(struct host_port *port);
+
+/* host_engine_datagrams - for the port thread, when datagrams have come: serves them, unless an
+ * application thread polls and so will. */
+void host_engine_datagrams(struct host_port *port);
 
 /* host_engine_finish - [lock held by the caller] runs a pass and those asked for, and releases. */
 void host_engine_finish(struct host_port *port);

@@ -119,12 +119,17 @@ static int fd_open(int which, int family)
 	return fd < 0 ? -errno : move_up(fd);
 }
 
+void host_udp_init(struct host_udp *udp)
+{
+	memset(udp, 0, sizeof(*udp));
+	for (int i = 0; i < HOST_UDP_FDS; i++)
+		udp->fds[i] = -1;
+}
+
 int host_udp_open(struct host_udp *udp, const char *address)
 {
 	int family = address && strchr(address, ':') ? AF_INET6 : AF_INET;
 
-	for (int i = 0; i < HOST_UDP_FDS; i++)
-		udp->fds[i] = -1;
 	for (int i = 0; i < HOST_UDP_FDS; i++) {
 		udp->fds[i] = fd_open(i, family);
 		if (udp->fds[i] < 0) {
@@ -257,27 +262,25 @@ int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_t
 
 void host_udp_close_app(struct host_udp *udp)
 {
-	for (int i = 0; i < HOST_UDP_FDS; i++) {
+	for (int i = 0; i < HOST_UDP_EPOLL && !udp->app_closed; i++) {
 		if (udp->fds[i] < 0)
 			continue;
-		if (i == HOST_UDP_EPOLL) {
-			/* It has no name; who replaced the others replaced it, too. */
-			if (!atomic_load(&udp->app_lost))
-				close(udp->fds[i]);
-			continue;
-		}
 		fork_unwatch(udp->fds[i]);
 		if (cookie_of(udp->fds[i]) == udp->cookies[i])
 			close(udp->fds[i]);
 		else
 			atomic_store(&udp->app_lost, true);
 	}
+	/* It has no cookie; who took the others from us took it, too. */
+	if (udp->fds[HOST_UDP_EPOLL] >= 0 && !atomic_load(&udp->app_lost))
+		close(udp->fds[HOST_UDP_EPOLL]);
+	udp->app_closed = true;
 	atomic_store(&udp->app_lost, true);
 }
 
 void host_udp_close(struct host_udp *udp)
 {
-	if (udp->opened && udp->own_table)
+	if (udp->opened && host_in_own_table())
 		for (int i = 0; i < HOST_UDP_FDS; i++)
 			close(udp->fds[i]);
 	udp->opened = false;

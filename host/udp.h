@@ -104,7 +104,8 @@ struct host_udp {
 	int fds[HOST_UDP_FDS];
 	uint64_t cookies[HOST_UDP_FDS]; /* [SO_COOKIE] which socket each is */
 	uint64_t checked_ns[HOST_UDP_FDS];
-	_Atomic bool app_lost; /* the application closed its descriptors */
+	bool app_closed;       /* we closed the application's descriptors */
+	_Atomic bool app_lost; /* it did, or we */
 	bool own_table;
 	uint16_t sports[HOST_UDP_FLOWS];
 	_Atomic bool hot;
@@ -116,6 +117,9 @@ struct host_udp {
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
+
+/* host_udp_init - a wire without descriptors. */
+void host_udp_init(struct host_udp *udp);
 
 /*
  * host_udp_open - makes the descriptors, for an address as text (NULL: IPv4). In the application's
@@ -130,7 +134,8 @@ int host_udp_open(struct host_udp *udp, const char *address);
 int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_table);
 
 /* host_udp_close_app - closes the application's descriptors, by one of its threads.
- * host_udp_close - closes those of the table it runs in, and frees the memory. */
+ * host_udp_close - closes those of the port's own table, if it runs in that, and frees the
+ * memory. */
 void host_udp_close_app(struct host_udp *udp);
 void host_udp_close(struct host_udp *udp);
 

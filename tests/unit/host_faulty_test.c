@@ -18,6 +18,9 @@ enum { QPN = 0x111000 };
 
 static struct host_registry registry;
 static struct host_local local;
+static struct host_udp udp; /* down */
+static struct host_wire wire = {.local = &local, .udp = &udp, .gid = {1}};
+static const struct nic_path here = {.dgid = {1}};
 static struct host_faulty faulty;
 static char got[256]; /* the first bytes of the packets, in the order of arrival */
 
@@ -66,13 +69,13 @@ static const char *through(const char *faults, int count, size_t len)
 	size_t wrong, bytes = len;
 
 	memset(got, 0, sizeof(got));
-	assert_int_equal(host_faulty_init(&faulty, &local, faults, &wrong), 0);
+	assert_int_equal(host_faulty_init(&faulty, &wire, faults, &wrong), 0);
 	for (int i = 0; i < count; i++) {
-		uint8_t *room = host_faulty_reserve(&faulty, QPN, len);
+		uint8_t *room = host_faulty_reserve(&faulty, &here, QPN, len);
 
 		if (!room) { /* the first time: the ring has to be opened */
 			receive(&bytes);
-			room = host_faulty_reserve(&faulty, QPN, len);
+			room = host_faulty_reserve(&faulty, &here, QPN, len);
 		}
 		assert_non_null(room);
 		memset(room, 'A' + i, len);
@@ -122,7 +125,7 @@ static void test_not_understood(void **state)
 	size_t wrong = 0;
 
 	(void)state;
-	assert_int_equal(host_faulty_init(&faulty, &local, "drop=1%,loss=2%", &wrong), -EINVAL);
+	assert_int_equal(host_faulty_init(&faulty, &wire, "drop=1%,loss=2%", &wrong), -EINVAL);
 	assert_int_equal(wrong, 8);
 }
 

@@ -32,6 +32,9 @@ static const struct nic_path v4 = {
     .hop_limit = 3,
     .udp_sport = 0xc123,
 };
+static const struct host_pcap_around v4_around = {
+    .traffic_class = 0x68, .hop_limit = 3, .udp_sport = 0xc123, .ip_id = 17, .dont_fragment = true};
+static const struct host_pcap_around v6_around = {.dont_fragment = true};
 static const struct nic_path v6 = {.dgid = {0xfe, 0x80, [15] = 2}, .sgid = {0xfe, 0x80, [15] = 1}};
 
 static int setup(void **state)
@@ -99,9 +102,9 @@ static void test_records(void **state)
 	memset(out, 0x11, sizeof(out));
 	memset(in, 0x22, sizeof(in));
 	assert_int_equal(host_pcap_open(&pcap, path), 0);
-	host_pcap_packet(&pcap, 5000000007, true, &v4, out, sizeof(out));
-	host_pcap_packet(&pcap, 6000000008, false, &v4, in, sizeof(in));
-	host_pcap_packet(&pcap, 7, true, &v6, in, sizeof(in));
+	host_pcap_packet(&pcap, 5000000007, true, &v4, &v4_around, out, sizeof(out));
+	host_pcap_packet(&pcap, 6000000008, false, &v4, &v4_around, in, sizeof(in));
+	host_pcap_packet(&pcap, 7, true, &v6, &v6_around, in, sizeof(in));
 	host_pcap_close(&pcap);
 	assert_int_equal(pcap.failed, 0);
 	end = file_read(path);
@@ -114,6 +117,7 @@ static void test_records(void **state)
 	assert_memory_equal(frame.dst, v4.dgid, 16);
 	assert_true(frame.ip_version == 4 && frame.traffic_class == 0x68 && frame.hop_limit == 3);
 	assert_int_equal(frame.udp_sport, 0xc123);
+	assert_int_equal(frame.ip_id, 17);
 	assert_int_equal(frame.bth_bytes, sizeof(out));
 	assert_memory_equal(frame.bth, out, sizeof(out));
 	assert_icrc(&frame);
@@ -139,7 +143,7 @@ static void test_continued(void **state)
 	unlink(path);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(host_pcap_open(&pcap, path), 0);
-		host_pcap_packet(&pcap, 1, true, &v4, packet, sizeof(packet));
+		host_pcap_packet(&pcap, 1, true, &v4, &v4_around, packet, sizeof(packet));
 		host_pcap_close(&pcap);
 	}
 	end = file_read(path);

@@ -55,6 +55,12 @@ fuzz: packages
 	@$(call compile,$(BUILD)-fuzz,fuzzers)
 	@nice -n 19 scripts/fuzz.sh $(BUILD)-fuzz $(or $(SECONDS),60) $(TARGET)
 
+# Linux's Soft-RoCE in a virtual machine is the judge; -V shows what it says.
+interop: packages
+	@$(call configure,$(BUILD))
+	@$(call compile,$(BUILD))
+	@scripts/run_tests.sh $(BUILD) -V -L interop
+
 sim: packages
 	@$(call configure,$(BUILD))
 	@$(call compile,$(BUILD),sim_program)
@@ -76,6 +82,7 @@ help:
 	@echo 'make ci       make check, then the suite under the address and undefined sanitizers'
 	@echo 'make bench    measure, beside the peers; writes $(BUILD)/bench.json'
 	@echo 'make fuzz     the fuzz targets, SECONDS=60 each, or TARGET=<name> alone'
+	@echo 'make interop  against Linux: its Soft-RoCE in QEMU, fetched once (120 MB)'
 	@echo 'make sim      one simulated world: SEED=<number>'
 	@echo 'make install  into PREFIX ($(PREFIX)), under DESTDIR if set'
 	@echo 'make clean    remove the build directories'

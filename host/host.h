@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * host/host.h - the real world for the software NIC: the port it shares with other processes of
- * this user, the local wire between them, guarded access to application memory, and who runs the
+ * this user, the local wire between them, UDP to other hosts, guarded access to application memory, and who runs the
  * NIC when.
  *
  * One struct host_port is this process's membership of one port (user, network namespace, address).
@@ -13,7 +13,7 @@
  * the register page): that comes with the preloaded shim, which serves such programs.
  *
  * The environment: RIG5_PCAP=<file> captures every packet (%p in it: the process's number), and
- * RIG5_FAULT="drop=5%,seed=1" makes the wire bad (fault/fault.h has the words).
+ * RIG5_FAULT="drop=5%,seed=1" makes the wires bad (fault/fault.h has the words).
  */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
@@ -30,10 +30,12 @@ struct host_port;
 
 struct host_port_config {
 	const char *name;    /* "soft0", for messages */
-	const char *address; /* "127.0.0.1"; NULL: the first free loopback address of this user */
+	/* "127.0.0.1", "2001:db8::1" or "eth0"; NULL: the first free loopback address of this
+	 * user. */
+	const char *address;
 	bool infiniband;     /* the port has a LID, and address is not looked at */
 	uint16_t lid;        /* 1 to 0xbfff; 0: the first LID that is free for this user */
-	uint32_t mtu_bytes;
+	uint32_t mtu_bytes; /* at most; see host_port_mtu */
 	/* Called under the lock at the start of each pass: notice doorbells. May be NULL. */
 	void (*notice)(void *ctx, uint64_t now_ns);
 	/* Looks at every doorbell record, called now and then and always before the engine
@@ -60,10 +62,16 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 void host_port_leave(struct host_port *port);
 
 /* The GID of the port (network order), its LID (0 on Ethernet), and the nic_env whose callbacks
- * this port implements: guarded memory, local wire, queue pair number blocks; .event calls
+ * this port implements: guarded memory, the wires, queue pair number blocks; .event calls
  * config.event with config.ctx. */
 void host_port_gid(const struct host_port *port, uint8_t gid[static 16]);
 uint16_t host_port_lid(const struct host_port *port);
+
+/* host_port_mtu - the port's MTU: what its interface carries, 256 to config.mtu_bytes.
+ * host_port_interface - the interface's name; "": none (InfiniBand). */
+uint32_t host_port_mtu(const struct host_port *port);
+const char *host_port_interface(const struct host_port *port);
+
 void host_port_env(struct host_port *port, struct nic_env *env);
 
 /* Gives the port its NIC and starts the engine thread. */

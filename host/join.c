@@ -6,8 +6,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,24 +67,6 @@ static void place_lid(struct place *place, uint16_t lid)
 	snprintf(place->text, sizeof(place->text), "LID %u", lid);
 }
 
-static bool place_interface(struct place *place, const char *name)
-{
-	struct ifaddrs *list, *at;
-	bool found = false;
-
-	if (getifaddrs(&list) != 0)
-		return false;
-	for (at = list; at && !found; at = at->ifa_next) {
-		if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET ||
-		    strcmp(at->ifa_name, name) != 0)
-			continue;
-		place_v4(place, &((struct sockaddr_in *)(void *)at->ifa_addr)->sin_addr);
-		found = true;
-	}
-	freeifaddrs(list);
-	return found;
-}
-
 static bool place_parse(struct place *place, const char *text)
 {
 	struct in_addr v4;
@@ -106,11 +86,11 @@ static bool place_parse(struct place *place, const char *text)
 		inet_ntop(AF_INET6, &v6, place->text, sizeof(place->text));
 		return !IN6_IS_ADDR_UNSPECIFIED(&v6);
 	}
-	return place_interface(place, text);
+	return false;
 }
 
-/* The address is this machine's, and no kernel or program speaks RoCE v2 there, but perhaps a member
- * that has just died and whose sockets are not closed yet: they may share it. */
+/* The address is this machine's, and no kernel or program speaks RoCE v2 there, but
+ * perhaps a member that has just died and whose sockets are not closed yet: they may share it. */
 static int place_check(struct join *join, const struct place *place)
 {
 	struct sockaddr_storage addr = place->addr;

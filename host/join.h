@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which port. Ethernet: address is an IP address of this machine or the name of one of its
- * interfaces; NULL: this user's port on loopback. InfiniBand: lid; 0: this user's port. */
+/* Which port. Ethernet: address is an IP address of this machine; NULL: this user's port on loopback. InfiniBand: lid; 0: this user's port. */
 struct host_join_to {
 	const char *address;
 	bool infiniband;

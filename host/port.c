@@ -151,16 +151,46 @@ static bool table_unshare(const struct host_port *port)
 	return true;
 }
 
-/* The ways that packets take. Without UDP (no descriptors, or somebody else has port 4791) there is
- * the local one. */
-static void port_wire(struct host_port *port)
+static int say_no_udp(struct host_port *port, int result)
 {
+	const char *address = host_registry_port(&port->registry)->address;
+
+	if (result == -EADDRINUSE)
+		snprintf(port->why, port->why_size,
+			 "UDP port 4791 of %s is taken: unload rdma_rxe (rdma link delete), end "
+			 "the program that has it, or choose another address",
+			 address);
+	else
+		snprintf(port->why, port->why_size, "no RoCE v2 at %s: %s", address,
+			 strerror(-result));
+	return result;
+}
+
+/* The largest that every way carries. */
+static uint32_t mtu_of(const struct host_port *port)
+{
+	uint32_t mtu_bytes = port->config.mtu_bytes;
+	uint32_t fits = host_interface_mtu(port->udp.interface.mtu_bytes, port->udp.ipv4);
+
+	return port->udp.up && fits < mtu_bytes ? fits : mtu_bytes;
+}
+
+/* The ways that packets take. On loopback the local one may do: if there are no descriptors, or if
+ * somebody else has UDP port 4791. */
+static int port_wire(struct host_port *port)
+{
+	int result = 0;
+
 	port->wire = (struct host_wire){.local = port->local, .udp = &port->udp, .lid = port->lid};
 	memcpy(port->wire.gid, port->gid, 16);
 	if (port->faulty)
 		port->faulty->wire = &port->wire;
 	if (port->lid == 0)
-		(void)host_udp_bind(&port->udp, port->gid, port->own_table);
+		result = host_udp_bind(&port->udp, port->gid, port->own_table);
+	port->mtu_bytes = mtu_of(port);
+	if (result == 0 && port->mtu_bytes == 0)
+		result = -EMSGSIZE;
+	return result < 0 && !port->udp.interface.loopback ? say_no_udp(port, result) : 0;
 }
 
 static int port_join(struct host_port *port)
@@ -178,11 +208,13 @@ static int port_join(struct host_port *port)
 		memcpy(port->gid, host_registry_port(&port->registry)->gid, 16);
 		port->lid = host_registry_port(&port->registry)->lid;
 		host_local_init(port->local, &port->registry);
-		port_wire(port);
-		return 0;
+		result = port_wire(port);
+		if (result == 0)
+			return 0;
+	} else {
+		result = port->local ? -errno : -ENOMEM;
+		snprintf(port->why, port->why_size, "%s: %s", port->name, strerror(-result));
 	}
-	result = port->local ? -errno : -ENOMEM;
-	snprintf(port->why, port->why_size, "%s: %s", port->name, strerror(-result));
 	host_leave(&port->registry, &port->door);
 	return result;
 }
@@ -282,6 +314,14 @@ static uint32_t *alive_page(void)
 	return page;
 }
 
+/* Where a port is to be; the name of an interface stands for its address. */
+static char *address_of(const char *address)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	return strdup(host_addr_from_interface(address, text) ? text : address);
+}
+
 static struct host_port *port_alloc(const struct host_port_config *config)
 {
 	struct host_port *port = aligned_alloc(64, sizeof(*port));
@@ -294,7 +334,7 @@ static struct host_port *port_alloc(const struct host_port_config *config)
 	port->registry.memfd = -1;
 	host_udp_init(&port->udp);
 	port->name = strdup(config->name ? config->name : "port");
-	port->address = config->address ? strdup(config->address) : NULL;
+	port->address = config->address ? address_of(config->address) : NULL;
 	port->alive = alive_page();
 	sem_init(&port->joined, 0, 0);
 	if (port->name && port->alive && (port->address || !config->address))
@@ -372,6 +412,16 @@ bool host_port_forked(const struct host_port *port)
 void host_port_gid(const struct host_port *port, uint8_t gid[static 16])
 {
 	memcpy(gid, port->gid, 16);
+}
+
+uint32_t host_port_mtu(const struct host_port *port)
+{
+	return port->mtu_bytes;
+}
+
+const char *host_port_interface(const struct host_port *port)
+{
+	return port->udp.interface.name;
 }
 
 uint16_t host_port_lid(const struct host_port *port)

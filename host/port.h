@@ -67,6 +67,7 @@ struct host_port {
 	char *address;
 	uint8_t gid[16];
 	uint16_t lid; /* 0: Ethernet */
+	uint32_t mtu_bytes;
 	struct host_registry registry;
 	struct host_door door;
 	uint32_t *alive; /* a page that a child of fork finds wiped */

@@ -239,13 +239,13 @@ int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_t
 {
 	int result;
 
-	if (!udp->opened)
-		return -ENODEV;
 	memcpy(udp->gid, gid, 16);
 	udp->own_table = own_table;
 	udp->ipv4 = roce_gid_is_ipv4(gid);
 	udp->segments = true;
 	(void)host_interface_find(gid, &udp->interface);
+	if (!udp->opened)
+		return -ENODEV;
 	result = bind_all(udp);
 	if (result == 0)
 		result = host_udp_rx_init(udp);

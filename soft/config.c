@@ -6,7 +6,9 @@
 #include "soft/config.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,29 +72,37 @@ static bool name_is_good(struct span name)
 	return true;
 }
 
+/* As Linux has them, but only those that cannot be taken for an address or end a key. */
+static bool interface_is_good(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len >= IFNAMSIZ || !isalpha((unsigned char)name[0]))
+		return false;
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@") ==
+	       len;
+}
+
 static int set_address(const struct parser *parser, struct soft_nic *nic, struct span value)
 {
-	struct in_addr address;
+	struct in_addr v4;
+	struct in6_addr v6;
 
-	if (value.len >= sizeof(nic->address))
-		return refuse(parser,
-			      "RIG5_SOFT: addr=%.*s is not an IPv4 address; write, say, "
-			      "addr=127.0.0.5",
-			      (int)value.len, value.at);
-	memcpy(nic->address, value.at, value.len);
-	nic->address[value.len] = '\0';
-	if (inet_pton(AF_INET, nic->address, &address) != 1)
-		return refuse(parser,
-			      "RIG5_SOFT: addr=%s is not an IPv4 address; write, say, "
-			      "addr=127.0.0.5",
-			      nic->address);
-	if (ntohl(address.s_addr) >> 24 != 127)
-		return refuse(parser,
-			      "RIG5_SOFT: addr=%s is not a loopback address; software NICs "
-			      "do not reach other hosts yet, so take one of 127.0.0.0/8",
-			      nic->address);
+	nic->address[0] = '\0';
+	if (value.len < sizeof(nic->address)) {
+		memcpy(nic->address, value.at, value.len);
+		nic->address[value.len] = '\0';
+	}
 	/* Equal addresses shall be equal texts. */
-	inet_ntop(AF_INET, &address, nic->address, sizeof(nic->address));
+	if (inet_pton(AF_INET, nic->address, &v4) == 1)
+		inet_ntop(AF_INET, &v4, nic->address, sizeof(nic->address));
+	else if (inet_pton(AF_INET6, nic->address, &v6) == 1)
+		inet_ntop(AF_INET6, &v6, nic->address, sizeof(nic->address));
+	else if (!interface_is_good(nic->address))
+		return refuse(parser,
+			      "RIG5_SOFT: addr=%.*s is neither an IP address nor an interface; "
+			      "write, say, addr=127.0.0.5 or addr=eth0",
+			      (int)value.len, value.at);
 	return 0;
 }
 

@@ -5,8 +5,9 @@
  *   RIG5_SOFT='soft0;soft1,addr=127.0.0.5;soft2,ll=ib'
  *
  * NICs are separated by ';', each a name and then key=value pairs. Not set: one NIC, "soft0".
- *   addr=A   the port's address, 127.x.y.z. Without: this user's first free loopback address, which
- *            one NIC may have.
+ *   addr=A   the port's address: an IPv4 or IPv6 address of this machine, or the name of an
+ *            interface, whose first address it then is (IPv4 before IPv6). Without: this user's
+ *            first free loopback address, which one NIC may have.
  *   ll=eth   Ethernet (RoCE v2), the default.
  *   ll=ib    InfiniBand: the port has a LID in place of an IP address. Ports of different LIDs do
  *            not reach each other: no wire leads from one to the other.
@@ -24,7 +25,7 @@
 enum {
 	SOFT_NIC_MAX = 16,
 	SOFT_NAME_BYTES = 32, /* with its NUL */
-	SOFT_ADDRESS_BYTES = 16,
+	SOFT_ADDRESS_BYTES = 46, /* of an IPv6 address */
 };
 
 struct soft_nic {

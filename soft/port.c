@@ -123,18 +123,19 @@ static void channel_close(void *ctx, struct kern_channel *channel)
 static struct kern_config kern_config_of(const struct soft_port *port,
 					 const struct soft_port_names *names)
 {
+	const char *interface = host_port_interface(port->host);
 	struct kern_config config = {
 	    .ibdev_name = names->ibdev ? names->ibdev : port->config.name,
 	    .uverbs_name = names->uverbs,
 	    .fw_version = "0.1.0",
 	    .gid_count = 1,
-	    .mtu_bytes = nic_limits.mtu_max_bytes,
-	    .netdev = "lo",
+	    .mtu_bytes = host_port_mtu(port->host),
+	    .netdev = interface[0] ? interface : NULL,
 	    /* As cards report it; the transport carries twice as much [cases 2]. */
 	    .message_max_bytes_log2 = 30,
 	    .device_pages = port->pages,
 	    .device_page_count = SOFT_PAGE_COUNT,
-	    .limits = nic_limits,
+	    .limits = port->limits,
 	};
 	uint32_t address;
 
@@ -191,9 +192,13 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	    .channel_withdraw = channel_withdraw,
 	    .channel_close = channel_close,
 	};
-	struct kern_config config = kern_config_of(port, names);
-	size_t nic_bytes = round_to_page(nic_arena_bytes(&nic_limits));
+	struct kern_config config;
+	size_t nic_bytes;
 
+	port->limits = nic_limits;
+	port->limits.mtu_max_bytes = host_port_mtu(port->host);
+	config = kern_config_of(port, names);
+	nic_bytes = round_to_page(nic_arena_bytes(&port->limits));
 	port->arena_bytes = nic_bytes + round_to_page(kern_arena_bytes(&config));
 	port->arena = map_memory(port->arena_bytes);
 	if (!port->arena)
@@ -201,7 +206,7 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	/* A child of fork has no use for it: do not copy its page tables. */
 	madvise(port->arena, port->arena_bytes, MADV_DONTFORK);
 	host_port_env(port->host, &port->env);
-	port->nic = nic_init(port->arena, &nic_limits, &port->env, random64(port));
+	port->nic = nic_init(port->arena, &port->limits, &port->env, random64(port));
 	port->kern = kern_init((char *)port->arena + nic_bytes, &config, &kern_env, port->nic);
 	return 0;
 }

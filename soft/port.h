@@ -37,6 +37,7 @@ struct soft_port {
 	void *pages;
 	struct nic_env env;
 	struct soft_nic config;
+	struct nic_config limits;
 	pthread_t last_thread; /* who ran the pass before this one */
 };
 

@@ -4,8 +4,8 @@
  * each, and what a busy one loses among idle ones.
  *
  * Each queue pair is connected to itself on the software NIC. Prints a line a figure: name, value,
- * unit. The busy one's time is a median of rounds, before the others are made and after, so that the
- * ratio does not depend on the machine's speed.
+ * unit. The busy one's time is a median of rounds, before the others are made and after, so that
+ * the ratio does not depend on the machine's speed.
  */
 #include "include/rig5.h"
 

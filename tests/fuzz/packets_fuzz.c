@@ -89,9 +89,10 @@ static void damaged(struct fuzz_in *in)
 
 static void post(struct fuzz_in *in)
 {
-	static const enum wqe_opcode opcodes[] = {WQE_OP_SEND,	    WQE_OP_SEND_IMM, WQE_OP_WRITE,
-						  WQE_OP_WRITE_IMM, WQE_OP_READ,     WQE_OP_ATOMIC_FA,
-						  WQE_OP_ATOMIC_CS, WQE_OP_NOP};
+	static const enum wqe_opcode opcodes[] = {
+	    WQE_OP_SEND, WQE_OP_SEND_IMM,  WQE_OP_WRITE,     WQE_OP_WRITE_IMM,
+	    WQE_OP_READ, WQE_OP_ATOMIC_FA, WQE_OP_ATOMIC_CS, WQE_OP_NOP,
+	};
 	struct fake_qp *qp = fuzz_u8(in) & 1 ? &world.pair.b : &world.pair.a;
 	uint8_t kind = fuzz_u8(in);
 	enum wqe_opcode opcode = opcodes[kind % 8];

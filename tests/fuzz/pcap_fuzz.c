@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pcap_fuzz.c - the reader of `rig5 decode`: any file is read to its end or refused with a sentence.
+ * pcap_fuzz.c - the reader of `rig5 decode`: any file is read to its end or refused in words.
  *
  * Beyond no crash: a packet lies in readable memory, is no longer than a record or the file, and
  * not shorter on the wire; the file yields no more packets than it has bytes for; the packets are

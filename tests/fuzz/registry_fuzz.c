@@ -58,7 +58,8 @@ static void send_gift(int fd, struct fuzz_in *in, int memfd)
 {
 	uint8_t shape = fuzz_u8(in);
 	uint8_t count = shape % 5;
-	struct greeting greeting = {.magic = GREETING_MAGIC, .doors = (1u << (count ? count - 1 : 0)) - 1};
+	struct greeting greeting = {.magic = GREETING_MAGIC,
+				    .doors = (1u << (count ? count - 1 : 0)) - 1};
 	struct iovec iov = {.iov_base = &greeting, .iov_len = sizeof(greeting)};
 	union {
 		struct cmsghdr align;

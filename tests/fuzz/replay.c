@@ -4,7 +4,7 @@
  *
  * A corpus is a text, so that one can see in a diff what came in. An entry is a line "@ <name>:
  * <where it came from>" and lines of hexadecimal digits; lines that start with # are comments.
- * tests/fuzz/corpus.py turns it into a directory for libFuzzer, and a directory into it.
+ * tests/fuzz/_corpus.py turns it into a directory for libFuzzer, and a directory into it.
  */
 #include "tests/fuzz/fuzz.h"
 

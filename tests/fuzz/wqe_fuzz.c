@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wqe_fuzz.c - what an application may do to its NIC: arbitrary bytes in the rings, doorbell records
- * and registers of a connected queue pair, and entries that are nearly right.
+ * wqe_fuzz.c - what an application may do to its NIC: arbitrary bytes in the rings, doorbell
+ * records and registers of a connected queue pair, and entries that are nearly right.
  *
  * Beyond no crash: nic_check after each step; the peer's memory that the keys do not open, and
- * memory that is registered nowhere, is as it was; every completion is in the ring of its own queue.
+ * memory that is registered nowhere, is as it was; every completion is in its own queue's ring.
  */
 #include "abi/dump.h"
 #include "tests/fuzz/fuzz_world.h"
@@ -14,9 +14,10 @@ enum { STEPS_MAX = 100 };
 /* A good entry of every kind ... */
 static uint16_t post(struct fuzz_in *in, uint8_t kind)
 {
-	static const enum wqe_opcode opcodes[] = {WQE_OP_SEND,	    WQE_OP_SEND_IMM, WQE_OP_WRITE,
-						  WQE_OP_WRITE_IMM, WQE_OP_READ,     WQE_OP_ATOMIC_FA,
-						  WQE_OP_ATOMIC_CS, WQE_OP_NOP};
+	static const enum wqe_opcode opcodes[] = {
+	    WQE_OP_SEND, WQE_OP_SEND_IMM,  WQE_OP_WRITE,     WQE_OP_WRITE_IMM,
+	    WQE_OP_READ, WQE_OP_ATOMIC_FA, WQE_OP_ATOMIC_CS, WQE_OP_NOP,
+	};
 	static const uint8_t text[64] = "inline";
 	struct fake_region open = world.open[0];
 	struct fake_wr wr = {.opcode = opcodes[kind % 8],
@@ -30,7 +31,8 @@ static uint16_t post(struct fuzz_in *in, uint8_t kind)
 	} else {
 		wr.piece_count = 1 + (kind >> 6);
 		for (uint32_t i = 0; i < wr.piece_count; i++)
-			wr.pieces[i] = (struct fake_piece){open.va, (uint32_t)fuzz_odd(in), open.key};
+			wr.pieces[i] =
+			    (struct fake_piece){open.va, (uint32_t)fuzz_odd(in), open.key};
 	}
 	return fake_post(&world.pair.a, &wr);
 }

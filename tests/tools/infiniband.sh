@@ -8,6 +8,7 @@ set -u
 . "$RIG5_SOURCE_DIR/tests/tools/_rig5.sh"
 
 lid=$((0x2000 + $$ % 0x8000))
+ethernet=${RIG5_SOFT:-soft0}
 export RIG5_SOFT="soft0,ll=ib,lid=$lid"
 
 # 1. What there is.
@@ -39,7 +40,7 @@ timeout 50 "$rig5" perf --nic soft0 --check --iterations 20 >"$work/perf" 2>&1 |
 
 # 4. Peers of the two link layers find out before anything is sent.
 start_receiver "$work/none"
-RIG5_SOFT=soft0 send 1 "$work/in/file 1"
+RIG5_SOFT=$ethernet send 1 "$work/in/file 1"
 says "$work/send.err" "link layer"
 kill -TERM "$receiver"
 await "$receiver"

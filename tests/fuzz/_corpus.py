@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""corpus.py unpack <corpus.txt> <directory>   - one file for each entry, named after it
-corpus.py pack <directory> <corpus.txt> <where it came from> - adds what is in the directory and not
+"""_corpus.py unpack <corpus.txt> <directory>   - one file for each entry, named after it
+_corpus.py pack <directory> <corpus.txt> <where it came from> - adds what is in the directory and not
 in the corpus; run it on a directory that libFuzzer has minimised (-merge=1)."""
 import hashlib
 import os

@@ -99,22 +99,37 @@ static uint32_t interface_mtu(const char *name)
 	return (uint32_t)request.ifr_mtu;
 }
 
+/* What is assumed where nothing can be asked, for want of descriptors. */
+static struct host_interface interface_guess(const uint8_t gid[static 16])
+{
+	static const uint8_t v6[16] = {[15] = 1};
+	bool loopback = (roce_gid_is_ipv4(gid) && gid[12] == 127) || memcmp(gid, v6, 16) == 0;
+
+	if (loopback)
+		return (struct host_interface){.name = "lo", .mtu_bytes = 65536, .loopback = true};
+	return (struct host_interface){.mtu_bytes = 1500};
+}
+
 bool host_interface_find(const uint8_t gid[static 16], struct host_interface *interface)
 {
 	struct ifaddrs *list, *at;
 	bool found = false;
 
+	*interface = interface_guess(gid);
 	if (getifaddrs(&list) != 0)
 		return false;
 	for (at = list; at && !found; at = at->ifa_next) {
+		uint32_t mtu_bytes;
+
 		if (!interface_has(at, gid))
 			continue;
-		*interface =
-		    (struct host_interface){.index = if_nametoindex(at->ifa_name),
-					    .mtu_bytes = interface_mtu(at->ifa_name),
-					    .loopback = (at->ifa_flags & IFF_LOOPBACK) != 0};
-		snprintf(interface->name, sizeof(interface->name), "%s", at->ifa_name);
 		found = true;
+		snprintf(interface->name, sizeof(interface->name), "%s", at->ifa_name);
+		interface->index = if_nametoindex(at->ifa_name);
+		interface->loopback = (at->ifa_flags & IFF_LOOPBACK) != 0;
+		mtu_bytes = interface_mtu(at->ifa_name);
+		if (mtu_bytes)
+			interface->mtu_bytes = mtu_bytes;
 	}
 	freeifaddrs(list);
 	return found;

@@ -39,7 +39,8 @@ struct host_interface {
 	bool loopback;
 };
 
-/* host_interface_find - the interface that has the address gid. false: none of this machine. */
+/* host_interface_find - the interface that has the address gid. false: none is known to; *interface
+ * is then a cautious guess, without an index. */
 bool host_interface_find(const uint8_t gid[static 16], struct host_interface *interface);
 
 /* host_interface_mtu - the largest RoCE MTU (256 to 4096) whose packets go through an interface

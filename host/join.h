@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which port. Ethernet: address is an IP address of this machine; NULL: this user's port on loopback. InfiniBand: lid; 0: this user's port. */
+/* Which port. Ethernet: address is an IP address of this machine; NULL: this user's port on
+ * loopback. InfiniBand: lid; 0: this user's port. */
 struct host_join_to {
 	const char *address;
 	bool infiniband;

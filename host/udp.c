@@ -136,6 +136,7 @@ int host_udp_open(struct host_udp *udp, const char *address)
 			int error = udp->fds[i];
 
 			host_udp_close_app(udp);
+			udp->open_error = error;
 			return error;
 		}
 		udp->cookies[i] = i == HOST_UDP_EPOLL ? 0 : cookie_of(udp->fds[i]);
@@ -245,7 +246,7 @@ int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_t
 	udp->segments = true;
 	(void)host_interface_find(gid, &udp->interface);
 	if (!udp->opened)
-		return -ENODEV;
+		return udp->open_error ? udp->open_error : -ENODEV;
 	result = bind_all(udp);
 	if (result == 0)
 		result = host_udp_rx_init(udp);

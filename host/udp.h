@@ -96,6 +96,7 @@ struct udp_messages;
 
 struct host_udp {
 	bool opened; /* its descriptors are */
+	int open_error; /* why they are not */
 	bool up;     /* bound: packets go out and come in */
 	bool ipv4;
 	bool segments; /* segmentation offload works */
@@ -128,8 +129,8 @@ void host_udp_init(struct host_udp *udp);
 int host_udp_open(struct host_udp *udp, const char *address);
 
 /*
- * host_udp_bind - takes the address gid [port's own table]. 0, or -errno: the wire stays down, and
- * so does it if nothing was opened (-ENODEV).
+ * host_udp_bind - takes the address gid [port's own table]. 0, or -errno: the wire stays down, as
+ * it does if nothing was opened. *interface is known either way.
  */
 int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_table);
 

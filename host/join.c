@@ -135,7 +135,7 @@ static int say_result(struct join *join, int result, const char *what)
 	else if (result == -EPROTO)
 		SAY(join,
 		    "the programs that share %s use another version of this library; end them or "
-		    "choose another address",
+		    "choose another address in RIG5_SOFT, see rig5(7)",
 		    what);
 	else if (result == -ENOMEM)
 		SAY(join, "no room to map %llu GiB of address space for %s: raise ulimit -v",

@@ -364,7 +364,7 @@ static void pools_init(struct rig_nic *nic)
 /* door_find - the door to the NIC called name, its verbs file and its full name. */
 static int door_find(struct rig_nic *nic, const char *name, char uverbs[static RIG_NAME_MAX])
 {
-	char why[160] = "";
+	char why[256] = "";
 	int err;
 
 	nic->os = lib_os_linux();

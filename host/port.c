@@ -188,7 +188,7 @@ static int port_wire(struct host_port *port)
 	if (port->lid == 0)
 		result = host_udp_bind(&port->udp, port->gid, port->own_table);
 	port->mtu_bytes = mtu_of(port);
-	if (result == 0 && port->mtu_bytes == 0)
+	if (result == 0 && port->udp.up && port->mtu_bytes == 0)
 		result = -EMSGSIZE;
 	return result < 0 && !port->udp.interface.loopback ? say_no_udp(port, result) : 0;
 }

@@ -210,6 +210,10 @@ static int bind_rx(struct host_udp *udp)
 	if (!option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
 		return -errno;
 	(void)option(fd, IPPROTO_UDP, UDP_GRO, 1);
+	/* RoCE v2 leaves the UDP checksum out; over IPv6 the kernel drops such datagrams unless
+	 * told [rxe]. */
+	if (!udp->ipv4 && !option(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1))
+		return -errno;
 	if (udp->ipv4)
 		(void)option(fd, IPPROTO_IP, IP_RECVTOS, 1);
 	else

@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import tarfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -266,6 +267,21 @@ def prepare(cache, agent, say=print):
 
 def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def watch(command, timeout_s, verbose, environment=None):
+    """Runs a cmocka program and prints what it says: all of it, or what is not a good row. Its exit
+    status. It dies with this process."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent,
+                          env=dict(os.environ, **(environment or {}))) as program:
+        timer = threading.Timer(timeout_s, program.kill)
+        timer.start()
+        for line in program.stdout:
+            if verbose or not line.startswith(("[ RUN      ]", "[       OK ]")):
+                print(line, end="", flush=True)
+        timer.cancel()
+        return program.wait()
 
 
 class Guest:

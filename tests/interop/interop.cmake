@@ -11,8 +11,13 @@ add_executable(interop_rxe_rows interop/rxe_rows.c interop/rows.c interop/row_ta
 rig5_link_layers(interop_rxe_rows test_support lib ${RIG5_LAYERS})
 target_link_libraries(interop_rxe_rows PRIVATE PkgConfig::CMOCKA)
 
-set_target_properties(interop_agent interop_rxe_rows PROPERTIES
+add_executable(interop_udp_rows interop/udp_rows.c interop/rows.c interop/row_table.c
+	interop/agent_side.c interop/lib_side.c interop/local_memory.c)
+rig5_link_layers(interop_udp_rows test_support ${RIG5_LAYERS})
+target_link_libraries(interop_udp_rows PRIVATE PkgConfig::CMOCKA)
+
+set_target_properties(interop_agent interop_rxe_rows interop_udp_rows PROPERTIES
 	RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # Downloads once, boots, and runs hundreds of rows: longer than other tests.
-set_tests_properties(interop.rxe PROPERTIES TIMEOUT 600)
+set_tests_properties(interop.rxe interop.udp PROPERTIES TIMEOUT 600)

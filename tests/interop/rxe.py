@@ -6,7 +6,6 @@ tests/interop_rxe_rows holds, the program with the table. See docs/CONFORMANCE.m
     rxe.py <build directory> [-v] [part of a row's name]
 """
 import os
-import subprocess
 import sys
 import time
 
@@ -15,13 +14,6 @@ import _guest
 SKIPPED = 77
 BOOT_S = 90
 ROWS_S = 240
-
-
-def show(output, verbose):
-    """What cmocka says: all of it, or what is not a good row."""
-    for line in output:
-        if verbose or not line.startswith(("[ RUN      ]", "[       OK ]")):
-            print(line, end="", flush=True)
 
 
 def main():
@@ -38,11 +30,7 @@ def main():
     with _guest.Guest(cache, folder) as guest:
         guest.wait_ready(BOOT_S)
         print(f"the guest is up after {time.monotonic() - start:.1f} s", flush=True)
-        with subprocess.Popen([f"{build}/tests/interop_rxe_rows", folder, *part], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              preexec_fn=_guest.die_with_parent) as rows:
-            show(rows.stdout, verbose)
-            status = rows.wait(timeout=ROWS_S)
+        status = _guest.watch([f"{build}/tests/interop_rxe_rows", folder, *part], ROWS_S, verbose)
         if status != 0:
             print(guest.console())
     print(f"done after {time.monotonic() - start:.1f} s")

@@ -79,6 +79,7 @@ struct side {
 	uint32_t qpn; /* of its queue pair */
 	uint32_t psn; /* where that one starts if this side decides it; else PSN_ANY */
 	const struct side_ops *ops;
+	void *ctx;                     /* the ops' own */
 	struct interop_memory *memory; /* of a side in this process; NULL: the agent's */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * icrc.c - CRC-32 eight bytes at a time, with tables that the compiler makes [crc-slicing].
+ * icrc.c - CRC-32, as fast as the processor allows (abi/icrc_fold.h); on any, eight bytes at a
+ * time, with tables that the compiler makes [crc-slicing].
  *
  * table[k][n] is what byte n adds to the register once k more bytes have gone by. It is linear in
  * n, so that the eight powers of two give a table: TABLE takes them from 0x80 down to 0x01. They
@@ -8,8 +9,11 @@
  */
 #include "abi/icrc.h"
 
+#include "abi/icrc_fold.h"
 #include "base/assert.h"
 #include "base/be.h"
+
+#include <stdatomic.h>
 
 #define BIT(n, bit, value) (((n) >> (bit) & 1u) * (value))
 #define ENTRY(n, a, b, c, d, e, f, g, h)                                                           \
@@ -47,10 +51,8 @@ static const uint32_t table[8][256] = {
 	      0xd3e51bb5u, 0x844a0efau, 0x4225077du, 0xccaa009eu),
 };
 
-uint32_t icrc_update(uint32_t crc, const void *src, size_t len_bytes)
+static uint32_t update_by_table(uint32_t crc, const uint8_t *at, size_t len_bytes)
 {
-	const uint8_t *at = (const uint8_t *)src;
-
 	for (; len_bytes >= 8; len_bytes -= 8, at += 8) {
 		uint32_t a = crc ^ le32_load(at), b = le32_load(at + 4);
 
@@ -61,6 +63,33 @@ uint32_t icrc_update(uint32_t crc, const void *src, size_t len_bytes)
 	for (; len_bytes != 0; len_bytes--)
 		crc = crc >> 8 ^ table[0][(crc ^ *at++) & 0xff];
 	return crc;
+}
+
+uint32_t icrc_update_by(enum icrc_way way, uint32_t crc, const void *src, size_t len_bytes)
+{
+	const uint8_t *at = (const uint8_t *)src;
+	size_t done = 0;
+
+	/* Below that the tables are as fast. */
+	if (way == ICRC_BY_CLMUL512 && len_bytes >= 64)
+		crc = icrc_fold_512(crc, at, len_bytes, &done);
+	else if (way != ICRC_BY_TABLE && len_bytes >= 32)
+		crc = icrc_fold_128(crc, at, len_bytes, &done);
+	return update_by_table(crc, at + done, len_bytes - done);
+}
+
+uint32_t icrc_update(uint32_t crc, const void *src, size_t len_bytes)
+{
+	static _Atomic int best; /* enum icrc_way + 1; 0: nobody has looked yet */
+	int way = atomic_load_explicit(&best, memory_order_relaxed);
+
+	if (__builtin_expect(way == 0, 0)) {
+		way = ICRC_WAY_COUNT;
+		while (!icrc_way_here((enum icrc_way)(way - 1)))
+			way--;
+		atomic_store_explicit(&best, way, memory_order_relaxed);
+	}
+	return icrc_update_by((enum icrc_way)(way - 1), crc, src, len_bytes);
 }
 
 static void mask_ipv4(uint8_t *ip, unsigned int mask)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* engine.c - who runs the NIC when: passes, lent threads, and the engine thread that sleeps. */
+#include "abi/roce.h"
+#include "base/be.h"
+#include "host/group.h"
 #include "host/guard.h"
 #include "host/port.h"
 
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +22,7 @@ enum {
 	WATCH_NS = 4000000,    /* how often the engine looks whether polling goes on */
 	WATCH_PASSES_MIN = 64, /* and how many passes in between mean that it does */
 	HOT_NS = 1000000,      /* how long a polling thread looks for datagrams in vain */
+	REGROUP_NS = 2000000,  /* how often the group of sockets is put right at most */
 	RETRY_NS = 50000,      /* when to try again to send what a socket did not take */
 };
 
@@ -28,21 +33,75 @@ static struct shm_member *self_of(const struct host_port *port)
 
 /* ---- a pass --------------------------------------------------------------------------------- */
 
-static void pass_take(void *ctx, const uint8_t *packet, size_t len)
+static void take_incoming(struct host_port *port, const struct host_udp_packet *packet)
+{
+	port->incoming = packet;
+	nic_rx(port->nic, &packet->rx, port->clock.now_ns);
+	port->incoming = NULL;
+}
+
+/* A member got it over UDP, with a right ICRC, and handed it on. */
+static void take_foreign(struct host_port *port, const struct shm_foreign *foreign,
+			 const uint8_t *bth, size_t len)
+{
+	struct host_udp_packet packet = {
+	    .rx = {.bth = bth,
+		   .len_bytes = len,
+		   .sgid = packet.sgid,
+		   .dgid = port->gid,
+		   .traffic_class = foreign->traffic_class},
+	    .udp_sport = foreign->udp_sport,
+	    .ip = {.ip_id = foreign->ip_id, .dont_fragment = foreign->dont_fragment == 1},
+	};
+
+	memcpy(packet.sgid, foreign->sgid, sizeof(packet.sgid));
+	take_incoming(port, &packet);
+}
+
+static void pass_take(void *ctx, const uint8_t *bth, size_t len)
 {
 	struct host_port *port = (struct host_port *)ctx;
-	struct nic_rx rx = {.bth = packet, .len_bytes = len};
+	struct nic_rx rx = {.bth = bth, .len_bytes = len};
 
-	nic_rx(port->nic, &rx, port->clock.now_ns);
+	if (port->local->foreign)
+		take_foreign(port, port->local->foreign, bth, len);
+	else
+		nic_rx(port->nic, &rx, port->clock.now_ns);
+}
+
+/* The packet is another member's: the kernel gave it to the wrong socket. */
+static void hand_on(struct host_port *port, const struct host_udp_packet *packet, uint32_t owner,
+		    uint32_t dqpn)
+{
+	struct shm_foreign foreign = {.udp_sport = packet->udp_sport,
+				      .ip_id = packet->ip.ip_id,
+				      .dont_fragment = packet->ip.dont_fragment,
+				      .traffic_class = packet->rx.traffic_class};
+
+	memcpy(foreign.sgid, packet->sgid, sizeof(foreign.sgid));
+	if (host_local_hand_on(port->local, dqpn, &foreign, packet->rx.bth, packet->rx.len_bytes))
+		port->udp.counters.rx_handed_on++;
+	else
+		port->udp.counters.rx_drop_nobody++;
+	if (packet->first &&
+	    host_group_misplaced(&port->registry, &port->udp, owner, dqpn) &&
+	    port->clock.now_ns - port->udp.regroup_ns > REGROUP_NS &&
+	    !atomic_exchange(&port->udp.regroup, true))
+		host_engine_kick(port);
 }
 
 static void pass_take_udp(void *ctx, const struct host_udp_packet *packet)
 {
 	struct host_port *port = (struct host_port *)ctx;
+	uint32_t dqpn = be24_load(packet->rx.bth + ROCE_BTH_DQPN_OFF);
+	int owner = host_registry_owner(&port->registry, dqpn);
 
-	port->incoming = packet;
-	nic_rx(port->nic, &packet->rx, port->clock.now_ns);
-	port->incoming = NULL;
+	if (owner == (int)port->registry.slot)
+		take_incoming(port, packet);
+	else if (owner >= 0)
+		hand_on(port, packet, (uint32_t)owner, dqpn);
+	else
+		port->udp.counters.rx_drop_nobody++; /* 0, 1 and 0xffffff, too: no datagrams yet */
 }
 
 /* Datagrams, while any are expected. A polling thread that has looked in vain for some time leaves
@@ -278,6 +337,21 @@ static void engine_inquire(struct host_port *port)
 	pass_release(port, true);
 }
 
+/* Only this thread can change the group of sockets. If it cannot do so now, it comes again. */
+static void engine_regroup(struct host_port *port)
+{
+	struct host_udp *udp = &port->udp;
+
+	if (!udp->up || !atomic_load(&udp->regroup) || !host_lock_try_or_ask(&port->lock))
+		return;
+	atomic_store(&udp->regroup, false);
+	if (host_group_refresh(&port->registry, udp) == 0)
+		udp->regroup_ns = host_now_ns();
+	else
+		atomic_store(&udp->regroup, true);
+	pass_release(port, true);
+}
+
 /* Passes until there is nothing to do, or somebody else holds the lock and was asked for one. */
 static void engine_serve(struct host_port *port)
 {
@@ -355,6 +429,8 @@ static void engine_idle(struct host_port *port)
 		atomic_store(&port->engine_until_ns, until_ns);
 		pass_release(port, true);
 	}
+	if (atomic_load(&port->udp.regroup) && until_ns > host_now_ns() + REGROUP_NS)
+		until_ns = host_now_ns() + REGROUP_NS;
 	if (!busy && atomic_load(&port->mode) == HOST_IDLE && !atomic_load(&port->stop))
 		engine_wait(port, SHM_ASLEEP, until_ns);
 }
@@ -369,6 +445,7 @@ void *host_engine_main(void *arg)
 		atomic_store(&port->engine_until_ns, 0);
 		host_guard_recheck();
 		engine_inquire(port);
+		engine_regroup(port);
 		if (atomic_load(&port->mode) == HOST_WATCH) {
 			engine_watch(port, &passes);
 		} else {

@@ -121,7 +121,14 @@ static bool env_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
 
 static int env_block(void *ctx, uint32_t *block)
 {
-	return host_registry_block(&((struct host_port *)ctx)->registry, block);
+	struct host_port *port = (struct host_port *)ctx;
+	int result = host_registry_block(&port->registry, block);
+
+	if (result == 0 && port->udp.up) {
+		atomic_store(&port->udp.regroup, true);
+		host_engine_kick(port);
+	}
+	return result;
 }
 
 static void env_event(void *ctx, const struct nic_event *event)

@@ -210,17 +210,15 @@ static uint8_t *tx_cell(struct host_local *local, struct local_tx *tx)
 	return pool->base + off;
 }
 
-static uint8_t *tx_room(struct host_local *local, struct local_tx *tx, size_t len)
+static uint8_t *tx_room(struct host_local *local, struct local_tx *tx, uint64_t kind, size_t len)
 {
-	uint64_t kind = len <= SHM_INLINE_BYTES ? SHM_KIND_INLINE : SHM_KIND_CELL;
-
 	if (tx->tail - tx->head == SHM_SLOT_COUNT) {
 		tx_refresh(local, tx);
 		if (tx->tail - tx->head == SHM_SLOT_COUNT)
 			return NULL;
 	}
 	tx->word = kind << 48 | (uint64_t)len << 32 | tx->tail;
-	if (kind == SHM_KIND_CELL)
+	if (kind != SHM_KIND_INLINE)
 		return tx_cell(local, tx);
 	tx->next_cell = NO_CELL;
 	return tx->ring->slots[tx->tail & SLOT_MASK].packet;
@@ -238,7 +236,7 @@ uint8_t *host_local_void(struct host_local *local)
 	return local_scratch(local, &local->counters.tx_drop_nobody);
 }
 
-uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len)
+static uint8_t *reserve(struct host_local *local, uint32_t dqpn, uint64_t kind, size_t len)
 {
 	int owner = host_registry_owner(local->registry, dqpn);
 	struct shm_member *peer;
@@ -258,7 +256,7 @@ uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len)
 			return local_scratch(local, &local->counters.tx_drop_dead);
 	}
 	if (tx->ready)
-		room = tx_room(local, tx, len);
+		room = tx_room(local, tx, kind, len);
 	if (!room) {
 		bit_set(local->blocked, tx->slot);
 		local->any_blocked = true;
@@ -268,6 +266,27 @@ uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len)
 	local->open = tx;
 	local->open_len = len;
 	return room;
+}
+
+uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len)
+{
+	return reserve(local, dqpn, len <= SHM_INLINE_BYTES ? SHM_KIND_INLINE : SHM_KIND_CELL, len);
+}
+
+bool host_local_hand_on(struct host_local *local, uint32_t dqpn, const struct shm_foreign *foreign,
+			const uint8_t *packet, size_t len)
+{
+	uint8_t *room;
+
+	if (len + sizeof(*foreign) > SHM_PACKET_BYTES_MAX)
+		return false;
+	room = reserve(local, dqpn, SHM_KIND_FOREIGN, len);
+	if (!room)
+		return false;
+	memcpy(room, foreign, sizeof(*foreign));
+	memcpy(room + sizeof(*foreign), packet, len);
+	host_local_commit(local);
+	return true;
 }
 
 void host_local_commit(struct host_local *local)
@@ -412,9 +431,11 @@ static void rx_fetch(struct local_rx *rx, uint32_t off, uint32_t len)
 }
 
 /* Where the packet of the slot lies, or NULL if the slot makes no sense. */
-static const uint8_t *rx_packet(struct local_rx *rx, uint32_t index, uint64_t word, uint32_t *len)
+static const uint8_t *rx_packet(struct local_rx *rx, uint32_t index, uint64_t word, uint32_t *len,
+				struct shm_foreign *foreign)
 {
 	const struct shm_slot *slot = &rx->ring->slots[index];
+	uint32_t before = 0;
 	uint32_t off;
 
 	*len = word >> 32 & 0xffff;
@@ -423,12 +444,16 @@ static const uint8_t *rx_packet(struct local_rx *rx, uint32_t index, uint64_t wo
 	switch (word >> 48) {
 	case SHM_KIND_INLINE:
 		return *len <= SHM_INLINE_BYTES ? slot->packet : NULL;
+	case SHM_KIND_FOREIGN:
+		before = sizeof(*foreign);
+		/* fallthrough */
 	case SHM_KIND_CELL:
 		off = *(const volatile uint32_t *)&slot->pool_off;
-		if (off > SHM_POOL_BYTES - *len)
+		if (off > SHM_POOL_BYTES - *len - before)
 			return NULL;
-		rx_fetch(rx, off, *len);
-		return rx->pool->bytes + off;
+		rx_fetch(rx, off, before + *len);
+		memcpy(foreign, rx->pool->bytes + off, before);
+		return rx->pool->bytes + off + before;
 	}
 	return NULL;
 }
@@ -448,13 +473,14 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 		uint64_t word =
 		    atomic_load_explicit(&rx->ring->slots[index].word, memory_order_acquire);
 		const uint8_t *packet;
+		struct shm_foreign foreign;
 		uint32_t len;
 
 		if ((uint32_t)word != rx->head || word >> 48 == SHM_KIND_NONE)
 			return;
 		run->packets++;
 		rx->head++;
-		packet = rx_packet(rx, index, word, &len);
+		packet = rx_packet(rx, index, word, &len, &foreign);
 		if (!packet) {
 			local->counters.rx_drop_malformed++;
 			continue;
@@ -463,6 +489,8 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 		run->bytes += len;
 		local->counters.rx_packets++;
 		local->counters.rx_bytes += len;
+		local->foreign = word >> 48 == SHM_KIND_FOREIGN ? &foreign : NULL;
+		local->counters.rx_foreign += local->foreign != NULL;
 		run->take(run->ctx, packet, len);
 	}
 }

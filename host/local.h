@@ -56,7 +56,7 @@ struct local_rx {
 #define HOST_LOCAL_COUNTERS(X)                                                             \
 	X(tx_packets)                                                                      \
 	X(tx_bytes) X(tx_drop_nobody) X(tx_drop_dead) X(tx_full) X(rx_packets) X(rx_bytes) \
-	    X(rx_drop_malformed) X(wakes_sent) X(rings_opened)
+	    X(rx_drop_malformed) X(rx_foreign) X(wakes_sent) X(rings_opened)
 
 struct host_local_counters {
 #define X(name) uint64_t name;
@@ -85,6 +85,8 @@ struct host_local {
 	bool any_touched;
 	bool any_blocked;
 	_Atomic bool any_suspects; /* may be read without the lock */
+	/* While take has a packet that another member handed on: what was around it. Else NULL. */
+	const struct shm_foreign *foreign;
 	struct host_local_counters counters;
 	uint8_t scratch[SHM_PACKET_BYTES_MAX];
 };
@@ -103,6 +105,11 @@ void host_local_free(struct host_local *local);
 uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len);
 void host_local_commit(struct host_local *local);
 void host_local_cancel(struct host_local *local);
+/* host_local_hand_on - sends a packet that came from elsewhere to the owner of dqpn. false: not now,
+ * or the packet is too long. */
+bool host_local_hand_on(struct host_local *local, uint32_t dqpn, const struct shm_foreign *foreign,
+			const uint8_t *packet, size_t len);
+
 /* host_local_void - room for a packet that nobody will get, because no wire leads to its peer. */
 uint8_t *host_local_void(struct host_local *local);
 

@@ -3,6 +3,7 @@
 #include "host/port.h"
 
 #include "base/assert.h"
+#include "host/group.h"
 #include "host/guard.h"
 
 #include <errno.h>
@@ -186,7 +187,9 @@ static int port_wire(struct host_port *port)
 	if (port->faulty)
 		port->faulty->wire = &port->wire;
 	if (port->lid == 0)
-		result = host_udp_bind(&port->udp, port->gid, port->own_table);
+		result = host_udp_prepare(&port->udp, port->gid, port->own_table);
+	if (port->lid == 0 && result == 0)
+		result = host_group_join(&port->registry, &port->udp);
 	port->mtu_bytes = mtu_of(port);
 	if (result == 0 && port->udp.up && port->mtu_bytes == 0)
 		result = -EMSGSIZE;
@@ -215,6 +218,8 @@ static int port_join(struct host_port *port)
 		result = port->local ? -errno : -ENOMEM;
 		snprintf(port->why, port->why_size, "%s: %s", port->name, strerror(-result));
 	}
+	if (port->udp.up)
+		host_group_leave(&port->registry, &port->udp);
 	host_leave(&port->registry, &port->door);
 	return result;
 }
@@ -273,6 +278,8 @@ static void *port_body(void *arg)
 		port_answer(port);
 		pthread_join(port->engine_thread, NULL);
 	}
+	if (port->local && port->udp.up)
+		host_group_leave(&port->registry, &port->udp);
 	if (port->own_table)
 		host_udp_close(&port->udp); /* else port_free does */
 	if (port->local) {

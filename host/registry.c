@@ -41,22 +41,21 @@ static int byte_lock(int memfd, off_t byte, short type)
 	return errno == EACCES ? -EAGAIN : -errno;
 }
 
-static int join_lock(int memfd)
+int host_registry_lock(struct host_registry *registry, int patience_ms)
 {
 	const struct timespec step = {.tv_nsec = 1000000};
-	int result = -EAGAIN;
+	int result = byte_lock(registry->memfd, SHM_LOCK_JOIN, F_WRLCK);
 
-	for (int ms = 0; ms < HOST_PATIENCE_MS && result == -EAGAIN; ms++) {
-		result = byte_lock(memfd, SHM_LOCK_JOIN, F_WRLCK);
-		if (result == -EAGAIN)
-			nanosleep(&step, NULL);
+	for (int ms = 0; ms < patience_ms && result == -EAGAIN; ms++) {
+		nanosleep(&step, NULL);
+		result = byte_lock(registry->memfd, SHM_LOCK_JOIN, F_WRLCK);
 	}
 	return result == -EAGAIN ? -ETIMEDOUT : result;
 }
 
-static void join_unlock(int memfd)
+void host_registry_unlock(struct host_registry *registry)
 {
-	(void)byte_lock(memfd, SHM_LOCK_JOIN, F_UNLCK);
+	(void)byte_lock(registry->memfd, SHM_LOCK_JOIN, F_UNLCK);
 }
 
 static int registry_map(struct host_registry *registry)
@@ -156,6 +155,20 @@ bool host_registry_alive(const struct host_registry *registry, uint32_t slot)
 	return fcntl(registry->memfd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+void host_registry_forget_socket(struct host_registry *registry, uint32_t slot)
+{
+	struct shm_group *group = &host_registry_port(registry)->group;
+	uint32_t count = atomic_load(&group->count);
+
+	for (uint32_t i = 0; i < count && count <= SHM_MEMBER_MAX; i++) {
+		if (atomic_load(&group->slots[i]) != slot)
+			continue;
+		atomic_store(&group->slots[i], atomic_load(&group->slots[count - 1]));
+		atomic_store(&group->count, count - 1);
+		return;
+	}
+}
+
 /* A new generation tells everybody that what they knew of this slot is over. */
 static void slot_free(struct host_registry *registry, uint32_t slot)
 {
@@ -167,6 +180,7 @@ static void slot_free(struct host_registry *registry, uint32_t slot)
 
 		atomic_compare_exchange_strong(&port->owners[i], &owner, 0);
 	}
+	host_registry_forget_socket(registry, slot);
 	atomic_store(&member->state, SHM_FREE);
 	atomic_fetch_add(&member->generation, 1);
 }
@@ -221,7 +235,7 @@ static void wake_everybody(struct host_registry *registry)
 }
 
 /* Under the join lock: a slot that says live and whose lock nobody holds is a dead member's. */
-static void registry_reclaim(struct host_registry *registry)
+bool host_registry_reclaim(struct host_registry *registry)
 {
 	bool any = false;
 
@@ -237,6 +251,7 @@ static void registry_reclaim(struct host_registry *registry)
 	for (uint32_t slot = 0; slot < SHM_MEMBER_MAX; slot++)
 		if (atomic_load(&host_registry_member(registry, slot)->state) == SHM_FREE)
 			slot_punch(registry, slot);
+	return any;
 }
 
 static int slot_claim(struct host_registry *registry, uint32_t slot)
@@ -263,16 +278,16 @@ static int slot_claim(struct host_registry *registry, uint32_t slot)
 
 int host_registry_claim(struct host_registry *registry)
 {
-	int result = join_lock(registry->memfd);
+	int result = host_registry_lock(registry, HOST_PATIENCE_MS);
 
 	if (result < 0)
 		return result;
-	registry_reclaim(registry);
+	(void)host_registry_reclaim(registry);
 	result = -EUSERS;
 	for (uint32_t slot = 0; slot < SHM_MEMBER_MAX && result < 0; slot++)
 		if (slot_claim(registry, slot) == 0)
 			result = 0;
-	join_unlock(registry->memfd);
+	host_registry_unlock(registry);
 	return result;
 }
 
@@ -283,7 +298,7 @@ void host_registry_release(struct host_registry *registry)
 	if (!registry->claimed)
 		return;
 	/* If the lock cannot be had the next one to join takes the slot back, as a dead one's. */
-	locked = join_lock(registry->memfd);
+	locked = host_registry_lock(registry, HOST_PATIENCE_MS);
 	if (locked == 0)
 		slot_free(registry, registry->slot);
 	registry->claimed = false;
@@ -291,7 +306,7 @@ void host_registry_release(struct host_registry *registry)
 	if (locked == 0) {
 		slot_punch(registry, registry->slot);
 		wake_everybody(registry);
-		join_unlock(registry->memfd);
+		host_registry_unlock(registry);
 	}
 }
 

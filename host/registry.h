@@ -72,6 +72,21 @@ int host_registry_claim(struct host_registry *registry);
 /* host_registry_release - gives the slot and its blocks back [own table]. */
 void host_registry_release(struct host_registry *registry);
 
+/*
+ * host_registry_lock - takes the join lock, waiting for at most patience_ms [own table]. 0,
+ * -ETIMEDOUT, or -errno. Not to be held when claim or release is called.
+ */
+int host_registry_lock(struct host_registry *registry, int patience_ms);
+void host_registry_unlock(struct host_registry *registry);
+
+/* host_registry_reclaim - under the join lock: takes back what dead members left; true if there was
+ * one [own table]. */
+bool host_registry_reclaim(struct host_registry *registry);
+
+/* host_registry_forget_socket - under the join lock: the socket of slot is closed, or about to be:
+ * the last one in the list takes its place, as in the kernel's. */
+void host_registry_forget_socket(struct host_registry *registry, uint32_t slot);
+
 /* host_registry_close - unmaps and closes the file [own table]. Not in a child of fork, which has
  * neither. */
 void host_registry_close(struct host_registry *registry);

@@ -39,7 +39,7 @@ enum {
 	 */
 	SHM_POOL_BYTES = 4 << 20,
 	SHM_CELL_COUNT = SHM_POOL_BYTES / SHM_CELL_BYTES,
-	SHM_VERSION = 2,
+	SHM_VERSION = 3,
 };
 
 #define SHM_MAGIC          0x74726f7035676972ull /* "rig5port" */
@@ -53,6 +53,15 @@ enum {
 #define SHM_LOCK_JOIN         0
 #define SHM_LOCK_MEMBER(slot) (16 + (slot))
 
+/* The members' UDP sockets, in the kernel's order as far as it is known: host/group.h. Changed under
+ * the join lock. */
+struct shm_group {
+	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t version; /* of the program */
+	_Atomic uint32_t count;
+	_Atomic uint64_t mapped[SHM_BLOCK_COUNT / 64]; /* bitmap of blocks that it decides on */
+	_Atomic uint16_t slots[SHM_MEMBER_MAX];
+};
+
 struct shm_port {
 	uint64_t magic; /* founder, before anybody else sees the file; so all up to address */
 	uint32_t version;
@@ -62,6 +71,7 @@ struct shm_port {
 	char address[64];
 	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t block_next; /* where to look for a free block */
 	_Alignas(4096) _Atomic uint16_t owners[SHM_BLOCK_COUNT]; /* slot + 1, 0: nobody's */
+	struct shm_group group;
 };
 
 enum shm_wake {
@@ -103,6 +113,18 @@ enum shm_kind {
 	SHM_KIND_INLINE = 1, /* the packet is in the slot */
 	SHM_KIND_CELL = 2,   /* the packet is in the sender's pool, at pool_off */
 	/* 3 is kept for a packet whose payload the receiver pulls from the sender's memory. */
+	SHM_KIND_FOREIGN = 4, /* as CELL; came from another host, and goes to the member it is for:
+				 struct shm_foreign is at pool_off, the packet behind it */
+};
+
+/* What was around a packet that one member got over UDP and hands on to another. */
+struct shm_foreign {
+	uint8_t sgid[16];
+	uint16_t udp_sport;
+	uint16_t ip_id;
+	uint8_t dont_fragment;
+	uint8_t traffic_class;
+	uint8_t zero[2];
 };
 
 struct shm_slot {
@@ -131,6 +153,7 @@ struct shm_pool {
 _Static_assert(sizeof(struct shm_slot) == SHM_LINE_BYTES, "a slot is a cache line");
 _Static_assert(sizeof(struct shm_member) == 256, "members keep their lines apart");
 _Static_assert(sizeof(struct shm_ring) == SHM_RING_BYTES, "ring");
+_Static_assert(sizeof(struct shm_foreign) == 24, "what precedes a packet from elsewhere");
 _Static_assert(sizeof(struct shm_port) <= SHM_MEMBERS_OFFSET, "port");
 _Static_assert(SHM_MEMBERS_OFFSET + SHM_MEMBER_MAX * sizeof(struct shm_member) <= SHM_RINGS_OFFSET,
 	       "members");

@@ -200,31 +200,28 @@ static int bind_flow(struct host_udp *udp, int which)
 	return -EADDRINUSE;
 }
 
-static int bind_rx(struct host_udp *udp)
+static bool prepare_rx(struct host_udp *udp)
 {
 	int fd = udp->fds[HOST_UDP_RX];
-	union host_addr addr;
-	socklen_t len =
-	    host_addr_from_gid(&addr, udp->gid, ROCE_UDP_PORT, udp->interface.index);
 
 	if (!option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
-		return -errno;
+		return false;
 	(void)option(fd, IPPROTO_UDP, UDP_GRO, 1);
 	/* RoCE v2 leaves the UDP checksum out; over IPv6 the kernel drops such datagrams unless
 	 * told [rxe]. */
 	if (!udp->ipv4 && !option(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1))
-		return -errno;
+		return false;
 	if (udp->ipv4)
 		(void)option(fd, IPPROTO_IP, IP_RECVTOS, 1);
 	else
 		(void)option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
-	return bind(fd, &addr.any, len) == 0 ? 0 : -errno;
+	return true;
 }
 
-static int bind_all(struct host_udp *udp)
+static int prepare_fds(struct host_udp *udp)
 {
 	struct epoll_event event = {.events = 0};
-	int result = bind_rx(udp);
+	int result = prepare_rx(udp) ? 0 : -errno;
 
 	for (int i = 0; i < HOST_UDP_FLOWS && result == 0; i++) {
 		if (!no_fragments(udp, udp->fds[i]))
@@ -240,7 +237,7 @@ static int bind_all(struct host_udp *udp)
 	return 0;
 }
 
-int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_table)
+int host_udp_prepare(struct host_udp *udp, const uint8_t gid[static 16], bool own_table)
 {
 	int result;
 
@@ -251,13 +248,20 @@ int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_t
 	(void)host_interface_find(gid, &udp->interface);
 	if (!udp->opened)
 		return udp->open_error ? udp->open_error : -ENODEV;
-	result = bind_all(udp);
+	result = prepare_fds(udp);
 	if (result == 0)
 		result = host_udp_rx_init(udp);
-	if (result == 0)
-		result = host_udp_tx_init(udp);
-	if (result < 0)
-		return result;
+	return result == 0 ? host_udp_tx_init(udp) : result;
+}
+
+int host_udp_bind_rx(struct host_udp *udp)
+{
+	union host_addr addr;
+	socklen_t len =
+	    host_addr_from_gid(&addr, udp->gid, ROCE_UDP_PORT, udp->interface.index);
+
+	if (bind(udp->fds[HOST_UDP_RX], &addr.any, len) != 0)
+		return -errno;
 	udp->up = true;
 	(void)host_udp_cool(udp, 0);
 	return 0;
@@ -283,10 +287,22 @@ void host_udp_close_app(struct host_udp *udp)
 	atomic_store(&udp->app_lost, true);
 }
 
+void host_udp_close_rx(struct host_udp *udp)
+{
+	int fd = udp->fds[HOST_UDP_RX];
+
+	udp->up = false;
+	if (!udp->opened || udp->rx_closed)
+		return;
+	if (host_in_own_table() || cookie_of(fd) == udp->cookies[HOST_UDP_RX])
+		close(fd);
+	udp->rx_closed = true;
+}
+
 void host_udp_close(struct host_udp *udp)
 {
-	if (udp->opened && host_in_own_table())
-		for (int i = 0; i < HOST_UDP_FDS; i++)
+	for (int i = 0; i < HOST_UDP_FDS && udp->opened && host_in_own_table(); i++)
+		if (i != HOST_UDP_RX || !udp->rx_closed)
 			close(udp->fds[i]);
 	udp->opened = false;
 	udp->up = false;

@@ -62,6 +62,7 @@ struct host_udp_packet {
 	uint8_t sgid[16];
 	uint16_t udp_sport;
 	struct host_seal_found ip;
+	bool first; /* of its message: the one whose queue pair the kernel looked at */
 };
 
 struct udp_batch {
@@ -91,6 +92,13 @@ struct udp_tx {
 	struct udp_batch batches[HOST_UDP_BATCHES];
 };
 
+/* From which index of the group the wrong datagrams come: host/group.h. */
+struct host_udp_learnt {
+	uint32_t version; /* of the program that sent them there */
+	uint32_t index;
+	uint32_t count;
+};
+
 struct udp_rx;
 struct udp_messages;
 
@@ -105,11 +113,15 @@ struct host_udp {
 	int fds[HOST_UDP_FDS];
 	uint64_t cookies[HOST_UDP_FDS]; /* [SO_COOKIE] which socket each is */
 	uint64_t checked_ns[HOST_UDP_FDS];
+	bool rx_closed;        /* host_udp_close_rx was here */
 	bool app_closed;       /* we closed the application's descriptors */
 	_Atomic bool app_lost; /* it did, or we */
 	bool own_table;
 	uint16_t sports[HOST_UDP_FLOWS];
 	_Atomic bool hot;
+	_Atomic bool regroup; /* the group's program is out of date, or wrong */
+	uint64_t regroup_ns;  /* when it was last put right */
+	struct host_udp_learnt learnt;
 	uint64_t busy_ns; /* when something last came or went */
 	struct udp_tx tx;
 	struct udp_messages *messages; /* for sendmmsg */
@@ -129,15 +141,21 @@ void host_udp_init(struct host_udp *udp);
 int host_udp_open(struct host_udp *udp, const char *address);
 
 /*
- * host_udp_bind - takes the address gid [port's own table]. 0, or -errno: the wire stays down, as
- * it does if nothing was opened. *interface is known either way.
+ * host_udp_prepare - takes source ports at the address gid, and all but the RoCE port [port's own
+ * table]. 0, or -errno: the wire stays down, as it does if nothing was opened. *interface is known
+ * either way.
+ * host_udp_bind_rx - takes the RoCE port; the wire is up. 0 or -errno. For host/group.h.
  */
-int host_udp_bind(struct host_udp *udp, const uint8_t gid[static 16], bool own_table);
+int host_udp_prepare(struct host_udp *udp, const uint8_t gid[static 16], bool own_table);
+int host_udp_bind_rx(struct host_udp *udp);
 
-/* host_udp_close_app - closes the application's descriptors, by one of its threads.
- * host_udp_close - closes those of the port's own table, if it runs in that, and frees the
- * memory. */
+/*
+ * host_udp_close_app - closes the application's descriptors, by one of its threads.
+ * host_udp_close_rx - closes the receive socket in the table it runs in; the wire is down.
+ * host_udp_close - closes all in the port's own table, if it runs in that, and frees the memory.
+ */
 void host_udp_close_app(struct host_udp *udp);
+void host_udp_close_rx(struct host_udp *udp);
 void host_udp_close(struct host_udp *udp);
 
 /* ---- packets --------------------------------------------------------------------------------- */

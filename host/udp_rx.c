@@ -68,6 +68,7 @@ static void take_segment(struct rx_run *run, struct host_seal *seal,
 	}
 	packet->rx.bth = bth;
 	packet->rx.len_bytes = len;
+	packet->first = guess == 0;
 	udp->counters.rx_packets++;
 	udp->counters.rx_bytes += bytes;
 	run->take(run->ctx, packet);

@@ -46,7 +46,9 @@ static void ipv6_datagrams_need_no_udp_checksum(void **state)
 	(void)state;
 	host_udp_init(&udp);
 	assert_int_equal(host_udp_open(&udp, "::1"), 0);
-	result = host_udp_bind(&udp, gid, false);
+	result = host_udp_prepare(&udp, gid, false);
+	if (result == 0)
+		result = host_udp_bind_rx(&udp);
 	if (result == -EADDRNOTAVAIL || result == -EADDRINUSE) {
 		host_udp_close_app(&udp);
 		host_udp_close(&udp);

@@ -3,11 +3,13 @@
  * pool.c - shells for handles, whose addresses stay readable for ever, and memory shared with the
  * NIC.
  *
- * A slab is one mapping with MADV_WIPEONFORK. Slabs are never unmapped: closing a NIC gives their
- * pages back with MADV_DONTNEED, after which they read as zero. A table of slabs, which is not
- * wiped, tells a parent's handle from a closed one: each slab carries the epoch of the process that
- * made it, and the epoch moves on in a child, where a wiped word shows the fork. pthread_atfork
- * would miss clone(2).
+ * A slab is some pages of a chunk, which is one mapping with MADV_WIPEONFORK. Slabs are never
+ * unmapped and never used again: closing a NIC gives their pages back with MADV_DONTNEED, after
+ * which they read as zero. What a closed NIC leaves is thus its addresses, about 16 KiB of them, of
+ * which a process has enough; mappings it has few, so a chunk serves many NICs. A table of chunks,
+ * which is not wiped, tells a parent's handle from a closed one: each carries the epoch of the
+ * process that made it, and the epoch moves on in a child, where a wiped word shows the fork.
+ * pthread_atfork would miss clone(2).
  */
 #include "lib/lib.h"
 
@@ -15,15 +17,23 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct lib_slab {
-	struct lib_slab *next; /* in the table of all slabs */
-	struct lib_slab *pool_next;
+enum { CHUNK_BYTES = 1 << 20 };
+
+struct lib_chunk {
+	struct lib_chunk *next; /* in the table of all chunks, newest first */
 	char *start;
 	size_t len_bytes;
+	_Atomic size_t used_bytes; /* by slabs; more than there are if one did not fit */
 	uint32_t epoch;
 };
 
-static struct lib_slab *_Atomic slabs_all;
+struct lib_slab {
+	struct lib_slab *pool_next;
+	char *start;
+	size_t len_bytes;
+};
+
+static struct lib_chunk *_Atomic chunks_all;
 static _Atomic uint32_t epoch_last;
 static _Atomic uint32_t *_Atomic epoch_word; /* wiped in a child */
 
@@ -62,32 +72,69 @@ static uint32_t epoch_now(void)
 	return *word;
 }
 
+static struct lib_chunk *chunk_create(size_t len_bytes, uint32_t epoch)
+{
+	struct lib_chunk *chunk = malloc(sizeof(*chunk));
+
+	if (!chunk)
+		return NULL;
+	chunk->epoch = epoch;
+	chunk->used_bytes = 0;
+	chunk->len_bytes = len_bytes > CHUNK_BYTES ? len_bytes : CHUNK_BYTES;
+	chunk->start = map_wiped(chunk->len_bytes);
+	if (!chunk->start) {
+		free(chunk);
+		return NULL;
+	}
+	chunk->next = chunks_all;
+	while (!atomic_compare_exchange_weak(&chunks_all, &chunk->next, chunk))
+		;
+	return chunk;
+}
+
+/* slab_start - unused pages of the newest chunk, or of a new one; NULL: no memory. */
+static char *slab_start(size_t len_bytes)
+{
+	uint32_t epoch = epoch_now();
+	struct lib_chunk *chunk = chunks_all;
+
+	if (!epoch)
+		return NULL;
+	for (;;) {
+		if (chunk && chunk->epoch == epoch) {
+			size_t used = atomic_fetch_add(&chunk->used_bytes, len_bytes);
+
+			if (used <= chunk->len_bytes && chunk->len_bytes - used >= len_bytes)
+				return chunk->start + used;
+		}
+		chunk = chunk_create(len_bytes, epoch);
+		if (!chunk)
+			return NULL;
+	}
+}
+
 static struct lib_slab *slab_create(size_t len_bytes)
 {
 	struct lib_slab *slab = malloc(sizeof(*slab));
 
 	if (!slab)
 		return NULL;
-	slab->epoch = epoch_now();
-	slab->start = slab->epoch ? map_wiped(len_bytes) : NULL;
+	slab->start = slab_start(len_bytes);
 	if (!slab->start) {
 		free(slab);
 		return NULL;
 	}
 	slab->len_bytes = len_bytes;
-	slab->next = slabs_all;
-	while (!atomic_compare_exchange_weak(&slabs_all, &slab->next, slab))
-		;
 	return slab;
 }
 
-static const struct lib_slab *slab_of(const void *addr)
+static const struct lib_chunk *chunk_of(const void *addr)
 {
 	const char *at = addr;
 
-	for (struct lib_slab *slab = slabs_all; slab; slab = slab->next)
-		if (at >= slab->start && at < slab->start + slab->len_bytes)
-			return slab;
+	for (struct lib_chunk *chunk = chunks_all; chunk; chunk = chunk->next)
+		if (at >= chunk->start && at < chunk->start + chunk->len_bytes)
+			return chunk;
 	return NULL;
 }
 
@@ -139,6 +186,7 @@ void lib_pool_close(struct lib_pool *pool)
 		/* memset as well: DONTNEED is refused for locked memory (mlockall). */
 		memset(slab->start, 0, slab->len_bytes);
 		madvise(slab->start, slab->len_bytes, MADV_DONTNEED);
+		free(slab);
 	}
 }
 
@@ -165,16 +213,16 @@ void lib_list_remove(struct lib_shell **list, struct lib_shell *shell)
 
 bool lib_handle_closed(const void *handle)
 {
-	const struct lib_slab *slab = slab_of(handle);
+	const struct lib_chunk *chunk = chunk_of(handle);
 
-	return slab && slab->epoch == epoch_now();
+	return chunk && chunk->epoch == epoch_now();
 }
 
 int lib_handle_error(const void *handle, const char *call)
 {
-	const struct lib_slab *slab = slab_of(handle);
+	const struct lib_chunk *chunk = chunk_of(handle);
 
-	if (slab && slab->epoch != epoch_now())
+	if (chunk && chunk->epoch != epoch_now())
 		return lib_fail(EPERM, "%s: made by the parent of this process: a child after fork"
 				" opens its own NIC", call);
 	return lib_fail(EINVAL, "%s: the handle is none, or was closed or destroyed", call);

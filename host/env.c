@@ -163,6 +163,20 @@ static struct host_pcap_around around_of(const struct host_port *port, bool outg
 	return around;
 }
 
+static bool env_sync_begin(void *ctx, uint64_t host_va, bool writable)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	return port->config.sync_begin(port->config.ctx, host_va, writable);
+}
+
+static void env_sync_end(void *ctx, uint64_t host_va, bool writable)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	port->config.sync_end(port->config.ctx, host_va, writable);
+}
+
 static void env_packet(void *ctx, bool outgoing, const struct nic_path *path, const uint8_t *bth,
 		       size_t len)
 {
@@ -191,5 +205,7 @@ void host_port_env(struct host_port *port, struct nic_env *env)
 		.qpn_block = env_block,
 		.event = env_event,
 		.packet = port->pcap ? env_packet : NULL,
+		.sync_begin = port->config.sync_begin ? env_sync_begin : NULL,
+		.sync_end = port->config.sync_end ? env_sync_end : NULL,
 	};
 }

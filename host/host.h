@@ -43,7 +43,11 @@ struct host_port_config {
 	void (*scan)(void *ctx, uint64_t now_ns);
 	/* What nic_env.event becomes: called under the lock, during a pass. */
 	void (*event)(void *ctx, const struct nic_event *event);
-	void *ctx; /* of notice, scan and event */
+	/* What nic_env.sync_begin and sync_end become; NULL, both: no key is made that needs
+	 * them. */
+	bool (*sync_begin)(void *ctx, uint64_t host_va, bool writable);
+	void (*sync_end)(void *ctx, uint64_t host_va, bool writable);
+	void *ctx; /* of all of these */
 	/* A descriptor that the port's own threads keep, under the same number; 0: none. */
 	int keep_fd;
 };

@@ -195,8 +195,11 @@ int rig_region_create(struct rig_nic *nic, void *addr, size_t len_bytes, enum ri
 /*
  * rig_region_create_dmabuf - a region of a dma-buf: len_bytes from offset_bytes of fd. Peers and
  * entries name its bytes by pieces of rig_region_local and _remote only: they have no address here.
- * The fd stays the caller's and may be closed at once.
- * -EOPNOTSUPP: this NIC cannot (the software NIC: not in this version).
+ * The fd stays the caller's and may be closed at once. The software NIC maps the buffer, and
+ * synchronizes its processor's accesses with it (DMA_BUF_IOCTL_SYNC).
+ * -EINVAL: fd is no dma-buf, or the bytes are not all in it; len_bytes is 0; access is not one of
+ * the enum. -EBADF: no descriptor. -EOPNOTSUPP: this NIC cannot use it; of the software NIC, a
+ * buffer that the processor cannot map, as a GPU's. -ENOMEM: as rig_region_create.
  */
 int rig_region_create_dmabuf(struct rig_nic *nic, int fd, uint64_t offset_bytes, uint64_t len_bytes,
 			     enum rig_access access, struct rig_region **region);

@@ -47,6 +47,16 @@ struct kern_env {
 	/* The device is done with channel (its context closed, or its creation failed); a read then
 	 * finds the end. The pointer means nothing from here on. */
 	void (*channel_close)(void *ctx, struct kern_channel *channel);
+	/*
+	 * Maps [offset, offset + len) of the dma-buf behind a descriptor of the application, which
+	 * may close it at once; *va is where its first byte is, with the same offset in the page.
+	 * -EBADF: no descriptor; -EINVAL: no dma-buf, or a shorter one; -EOPNOTSUPP: it cannot be
+	 * mapped; -ENOMEM, -EMFILE. What is mapped is touched between nic_env's sync_begin and
+	 * sync_end only. dmabuf_unmap ends it. NULL, both: there are no dma-bufs.
+	 */
+	int (*dmabuf_map)(void *ctx, int fd, uint64_t offset, uint64_t len, bool writable,
+			  uint64_t *va);
+	void (*dmabuf_unmap)(void *ctx, uint64_t va);
 };
 
 enum {

@@ -46,6 +46,18 @@ static const struct kern_attr_spec mr_destroy[] = {
     KERN_OBJECT(UVERBS_ATTR_DESTROY_MR_HANDLE, KERN_MR, KERN_MANDATORY_F),
 };
 
+static const struct kern_attr_spec reg_dmabuf_mr[] = {
+    KERN_NEW(UVERBS_ATTR_REG_DMABUF_MR_HANDLE),
+    KERN_OBJECT(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_IN(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, uint64_t),
+    KERN_IN(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, uint64_t),
+    KERN_IN(UVERBS_ATTR_REG_DMABUF_MR_IOVA, uint64_t),
+    KERN_FD(UVERBS_ATTR_REG_DMABUF_MR_FD),
+    KERN_FLAGS_IN(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS),
+    KERN_OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, uint32_t),
+    KERN_OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, uint32_t),
+};
+
 static const struct kern_attr_spec ah_destroy[] = {
     KERN_OBJECT(UVERBS_ATTR_DESTROY_AH_HANDLE, KERN_AH, KERN_MANDATORY_F),
 };
@@ -138,6 +150,7 @@ static const struct kern_method methods[] = {
 	kern_query_gid_entry),
     ROW(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, false, pd_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, mr_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, false, reg_dmabuf_mr, kern_reg_dmabuf_mr),
     ROW(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, ah_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, kern_cq_create),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, false, cq_destroy, kern_cq_destroy),

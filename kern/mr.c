@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mr.c - protection domains, regions of host memory, address handles.
+ * mr.c - protection domains, regions of host memory and of dma-bufs, address handles.
  */
 #include "kern/state.h"
 
@@ -11,6 +11,9 @@
 enum {
 	PAGE_BYTES = 4096,
 	ACCESS_KNOWN = (IB_UVERBS_ACCESS_HUGETLB << 1) - 1,
+	ACCESS_DMABUF = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
+			IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
+			IB_UVERBS_ACCESS_RELAXED_ORDERING,
 	ACCESS_WRITABLE = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
 			  IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND,
 };
@@ -95,23 +98,16 @@ static uint32_t nic_access(uint32_t access)
 	return nic;
 }
 
-static int create_region(struct kern_call *call, const struct ib_uverbs_reg_mr *req,
-			 struct kern_object *pd)
+static int create_region(struct kern_call *call, struct nic_mkey_attr *attr, struct kern_object *pd)
 {
 	struct kern *kern = call->kern;
-	struct nic_mkey_attr attr = {
-	    .pdn = pd->number,
-	    .access = nic_access(req->access_flags),
-	    .va = req->hca_va,
-	    .len_bytes = req->length,
-	    .host_va = req->start,
-	};
 	struct kern_object *mr = kern_object_create(call->file, KERN_MR);
 	int error;
 
 	if (!mr)
 		return -ENOMEM;
-	error = nic_mkey_create(kern->nic, &attr, &mr->number);
+	attr->pdn = pd->number;
+	error = nic_mkey_create(kern->nic, attr, &mr->number);
 	if (error) {
 		kern_object_drop(mr);
 		return error;
@@ -125,6 +121,7 @@ int kern_write_reg_mr(struct kern_call *call)
 {
 	struct ib_uverbs_reg_mr req;
 	struct ib_uverbs_reg_mr_resp resp;
+	struct nic_mkey_attr attr;
 	struct kern_object *pd;
 	int error;
 
@@ -139,7 +136,13 @@ int kern_write_reg_mr(struct kern_call *call)
 	error = check_range(call->kern, &req);
 	if (error)
 		return error;
-	error = create_region(call, &req, pd);
+	attr = (struct nic_mkey_attr){
+	    .access = nic_access(req.access_flags),
+	    .va = req.hca_va,
+	    .len_bytes = req.length,
+	    .host_va = req.start,
+	};
+	error = create_region(call, &attr, pd);
 	if (error)
 		return error;
 	resp = (struct ib_uverbs_reg_mr_resp){
@@ -148,6 +151,106 @@ int kern_write_reg_mr(struct kern_call *call)
 	    .rkey = call->new_object->number,
 	};
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+}
+
+/* ---- regions of dma-bufs ------------------------------------------------------------------------
+ */
+
+struct dmabuf_req {
+	uint64_t offset;
+	uint64_t length;
+	uint64_t iova;
+	uint32_t access;
+	int fd;
+};
+
+/* The checks of [linux uverbs_std_types_mr.c UVERBS_METHOD_REG_DMABUF_MR], in its order, and what
+ * ib_umem_dmabuf_get refuses before it looks at the buffer. */
+static int read_dmabuf_req(struct kern_call *call, struct dmabuf_req *req)
+{
+	const struct kern_env *env = &call->kern->env;
+	int error;
+
+	if (!env->dmabuf_map)
+		return -EOPNOTSUPP;
+	error = kern_call_read(call, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &req->offset, 8);
+	if (!error)
+		error = kern_call_read(call, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &req->length, 8);
+	if (!error)
+		error = kern_call_read(call, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &req->iova, 8);
+	if (error)
+		return error;
+	if ((req->offset ^ req->iova) & (PAGE_BYTES - 1))
+		return -EINVAL;
+	req->fd = (int)kern_call_attr(call, UVERBS_ATTR_REG_DMABUF_MR_FD)->data;
+	error = kern_call_flags(call, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, ACCESS_DMABUF,
+				&req->access);
+	if (!error)
+		error = check_access(req->access);
+	if (error)
+		return error;
+	if (req->length == 0 || req->offset + req->length < req->offset ||
+	    req->iova + req->length < req->iova)
+		return -EINVAL;
+	return 0;
+}
+
+/* The region of what is mapped at host_va; the caller unmaps if this fails. */
+static int create_dmabuf_region(struct kern_call *call, const struct dmabuf_req *req,
+				uint64_t host_va)
+{
+	struct nic_mkey_attr attr = {
+	    .access = nic_access(req->access),
+	    .va = req->iova,
+	    .len_bytes = req->length,
+	    .host_va = host_va,
+	    .synced = true,
+	};
+	int error;
+
+	error = create_region(call, &attr,
+			      kern_call_object(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
+	if (error)
+		return error;
+	call->new_object->is_dmabuf = true;
+	call->new_object->host_va = host_va;
+	return 0;
+}
+
+int kern_reg_dmabuf_mr(struct kern_call *call)
+{
+	const struct kern_env *env = &call->kern->env;
+	struct dmabuf_req req;
+	uint64_t host_va;
+	uint32_t key;
+	int error;
+
+	error = read_dmabuf_req(call, &req);
+	if (error)
+		return error;
+	error = env->dmabuf_map(env->ctx, req.fd, req.offset, req.length,
+				req.access & ACCESS_WRITABLE, &host_va);
+	if (error)
+		return error;
+	error = create_dmabuf_region(call, &req, host_va);
+	if (error) {
+		env->dmabuf_unmap(env->ctx, host_va);
+		return error;
+	}
+	key = call->new_object->number;
+	error = kern_call_write(call, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &key, sizeof(key));
+	if (error)
+		return error;
+	return kern_call_write(call, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &key, sizeof(key));
+}
+
+int kern_mr_destroy(struct kern *kern, const struct kern_object *mr)
+{
+	int error = nic_mkey_destroy(kern->nic, mr->number);
+
+	if (!error && mr->is_dmabuf)
+		kern->env.dmabuf_unmap(kern->env.ctx, mr->host_va);
+	return error;
 }
 
 /* ---- address handles --------------------------------------------------------------------------

@@ -115,7 +115,7 @@ static int destroy_inner(struct kern *kern, const struct kern_object *object)
 	case KERN_QP:
 		return nic_qp_destroy(kern->nic, object->number);
 	case KERN_MR:
-		return nic_mkey_destroy(kern->nic, object->number);
+		return kern_mr_destroy(kern, object);
 	case KERN_AH:
 		kern->ah_count--;
 		return 0;

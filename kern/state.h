@@ -63,6 +63,8 @@ struct kern_object {
 	struct ib_uverbs_qp_cap cap; /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
 	bool sq_signal_all;
+	bool is_dmabuf;   /* of a region */
+	uint64_t host_va; /* of a region of a dma-buf: where it is mapped */
 };
 
 struct kern_channel {
@@ -115,6 +117,7 @@ enum kern_attr_type {
 	KERN_ATTR_OBJECT,  /* handle of an object of spec.object, in data */
 	KERN_ATTR_NEW,     /* handle written back to data */
 	KERN_ATTR_CHANNEL, /* descriptor in data; spec.object: 1 async, 0 completion */
+	KERN_ATTR_FD,      /* descriptor of anything in data */
 	KERN_ATTR_NEW_CHANNEL,
 };
 
@@ -190,6 +193,11 @@ struct kern_method {
 #define KERN_CHANNEL(id_, async_)                                          \
 	{                                                                  \
 		.id = (id_), .type = KERN_ATTR_CHANNEL, .object = (async_) \
+	}
+
+#define KERN_FD(id_)                                                         \
+	{                                                                    \
+		.id = (id_), .type = KERN_ATTR_FD, .flags = KERN_MANDATORY_F \
 	}
 
 enum { KERN_ATTR_MAX = 20 };
@@ -293,6 +301,7 @@ int kern_write_query_device_ex(struct kern_call *call);
 int kern_write_query_port(struct kern_call *call);
 int kern_write_alloc_pd(struct kern_call *call);
 int kern_write_reg_mr(struct kern_call *call);
+int kern_reg_dmabuf_mr(struct kern_call *call);
 int kern_write_create_ah(struct kern_call *call);
 int kern_cq_create(struct kern_call *call);
 int kern_cq_destroy(struct kern_call *call);
@@ -301,6 +310,8 @@ int kern_qp_destroy(struct kern_call *call);
 int kern_write_query_qp(struct kern_call *call);
 int kern_write_modify_qp(struct kern_call *call);
 int kern_write_modify_qp_ex(struct kern_call *call);
+/* kern_mr_destroy - takes a region away from the nic, and its dma-buf out of this process. */
+int kern_mr_destroy(struct kern *kern, const struct kern_object *mr);
 int kern_uar_alloc(struct kern_call *call);
 void kern_uar_free(struct kern *kern, uint32_t page);
 /* kern_page_is_of - whether the register page is one that the context has. */

@@ -256,6 +256,8 @@ static int check_object(struct kern_call *call, const struct kern_attr_spec *spe
 		return kern_object_find(call->file, user->data, spec->object, &attr->object);
 	case KERN_ATTR_CHANNEL:
 		return kern_channel_find(call->file, user->data_s64, spec->object, &attr->channel);
+	case KERN_ATTR_FD:
+		return user->data_s64 < INT32_MIN || user->data_s64 > INT32_MAX ? -EINVAL : 0;
 	case KERN_ATTR_NEW:
 	case KERN_ATTR_NEW_CHANNEL:
 		return call->file->context ? 0 : -EINVAL;

@@ -130,11 +130,22 @@ static int dmabuf_register(struct rig_nic *nic, struct rig_region *region, int f
 	return 0;
 }
 
-/* fail_dmabuf - a kernel, or a software NIC, that has no such method answers EPROTONOSUPPORT. */
-static int fail_dmabuf(int err, const char *name, uint64_t len_bytes)
+/* fail_dmabuf - a kernel that has no such method answers EPROTONOSUPPORT. */
+static int fail_dmabuf(int err, const char *name, int fd, uint64_t len_bytes)
 {
-	if (err == -EPROTONOSUPPORT || err == -EOPNOTSUPP)
-		return lib_fail(EOPNOTSUPP, "rig_region_create_dmabuf: %s cannot", name);
+	if (err == -EPROTONOSUPPORT)
+		return lib_fail(EOPNOTSUPP, "rig_region_create_dmabuf: %s cannot use dma-bufs",
+				name);
+	if (err == -EOPNOTSUPP)
+		return lib_fail(EOPNOTSUPP,
+				"rig_region_create_dmabuf: %s cannot use the dma-buf of descriptor"
+				" %d",
+				name, fd);
+	if (err == -EINVAL)
+		return lib_fail(EINVAL,
+				"rig_region_create_dmabuf: descriptor %d is no dma-buf, or of one"
+				" that ends before these %llu bytes do",
+				fd, (unsigned long long)len_bytes);
 	return lib_fail_pin(err, "rig_region_create_dmabuf", len_bytes);
 }
 
@@ -164,7 +175,7 @@ int rig_region_create_dmabuf(struct rig_nic *nic, int fd, uint64_t offset_bytes,
 	err = dmabuf_register(nic, made, fd, offset_bytes, flags);
 	if (err) {
 		lib_pool_give(&nic->pool_region, &made->shell);
-		err = fail_dmabuf(err, nic->name, len_bytes);
+		err = fail_dmabuf(err, nic->name, fd, len_bytes);
 		goto out;
 	}
 	region_done(made, region);

@@ -76,17 +76,17 @@ static uint8_t read_opcode(const struct nic_res *res)
 static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res,
 			uint32_t off, uint8_t *dst, uint32_t n, enum roce_nak *syndrome)
 {
-	uint64_t host_va;
+	struct nic_place place;
 
 	if (n == 0)
 		return true;
 	/* Again for each packet: the region may have gone meanwhile. */
 	*syndrome = ROCE_NAK_REMOTE_ACCESS;
 	if (nic_mem_check(nic, qp->pdn, res->rkey, res->va + off, n, NIC_ACCESS_REMOTE_READ_F,
-			  &host_va) != NIC_MEM_OK)
+			  &place) != NIC_MEM_OK)
 		return false;
 	*syndrome = ROCE_NAK_REMOTE_OPERATION;
-	return nic_mem_read(nic, dst, host_va, n);
+	return nic_mem_read_at(nic, dst, &place, n);
 }
 
 /* A READ that breaks half way: nothing after it is answered. */

@@ -10,7 +10,7 @@
 enum { ATOMIC_TRIES = 1000 }; /* an application that keeps changing the value wins in the end */
 
 enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, uint64_t va,
-			   uint64_t len_bytes, uint32_t access, uint64_t *host_va)
+			   uint64_t len_bytes, uint32_t access, struct nic_place *place)
 {
 	uint32_t index = key >> 8;
 	const struct nic_mkey *mkey;
@@ -26,7 +26,7 @@ enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, ui
 		return NIC_MEM_RANGE;
 	if (access & ~(uint32_t)mkey->access)
 		return NIC_MEM_RIGHTS;
-	*host_va = mkey->host_va + (va - mkey->va);
+	*place = (struct nic_place){mkey->host_va + (va - mkey->va), mkey->synced};
 	return NIC_MEM_OK;
 }
 
@@ -35,12 +35,12 @@ enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struc
 	for (uint32_t i = 0; i < wqe->piece_count; i++) {
 		const struct nic_piece *piece = &wqe->pieces[i];
 		enum nic_mem verdict;
-		uint64_t host_va;
+		struct nic_place place;
 
 		if (wqe->inline_mask >> i & 1)
 			continue;
 		verdict =
-		    nic_mem_check(nic, pdn, piece->lkey, piece->va, piece->len_bytes, 0, &host_va);
+		    nic_mem_check(nic, pdn, piece->lkey, piece->va, piece->len_bytes, 0, &place);
 		if (verdict != NIC_MEM_OK)
 			return verdict;
 	}
@@ -97,7 +97,7 @@ enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, 
 		enum nic_mem verdict;
 		uint32_t piece_off;
 		uint32_t part = stretch(wqe, n, &piece, &piece_off);
-		uint64_t host_va;
+		struct nic_place place;
 
 		if (part == 0)
 			return NIC_MEM_SHORT;
@@ -105,10 +105,10 @@ enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, 
 			memcpy(dst, wqe->raw + piece->va + piece_off, part);
 		} else {
 			verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part,
-						0, &host_va);
+						0, &place);
 			if (verdict != NIC_MEM_OK)
 				return verdict;
-			if (!nic_mem_read(nic, dst, host_va, part))
+			if (!nic_mem_read_at(nic, dst, &place, part))
 				return NIC_MEM_FAULT;
 		}
 		advance(wqe, part);
@@ -127,15 +127,15 @@ enum nic_mem nic_mem_scatter(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe,
 		enum nic_mem verdict;
 		uint32_t piece_off;
 		uint32_t part = stretch(wqe, n, &piece, &piece_off);
-		uint64_t host_va;
+		struct nic_place place;
 
 		if (part == 0)
 			return NIC_MEM_SHORT;
 		verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part,
-					NIC_ACCESS_LOCAL_WRITE_F, &host_va);
+					NIC_ACCESS_LOCAL_WRITE_F, &place);
 		if (verdict != NIC_MEM_OK)
 			return verdict;
-		if (!nic_mem_write(nic, host_va, src, part))
+		if (!nic_mem_write_at(nic, &place, src, part))
 			return NIC_MEM_FAULT;
 		advance(wqe, part);
 		src += part;
@@ -180,8 +180,8 @@ bool nic_mem_store32(struct nic *nic, uint64_t va, uint32_t value)
 	return false;
 }
 
-bool nic_mem_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare, uint64_t swap_add,
-		    uint64_t *old)
+static bool do_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare,
+		      uint64_t swap_add, uint64_t *old)
 {
 	const struct nic_env *env = nic->env;
 	uint64_t guess = 0;
@@ -205,6 +205,57 @@ bool nic_mem_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare,
 		guess = *old;
 	}
 	return false;
+}
+
+/* ---- places: plain memory, or memory that is to be synchronized around each access ----------- */
+
+static bool begin(struct nic *nic, const struct nic_place *place, bool writable)
+{
+	if (!place->synced || nic->env->sync_begin(nic->env->ctx, place->host_va, writable))
+		return true;
+	nic->counters.mem_fault++;
+	return false;
+}
+
+static void end(struct nic *nic, const struct nic_place *place, bool writable)
+{
+	if (place->synced)
+		nic->env->sync_end(nic->env->ctx, place->host_va, writable);
+}
+
+bool nic_mem_read_at(struct nic *nic, void *dst, const struct nic_place *place, size_t len_bytes)
+{
+	bool good;
+
+	if (!begin(nic, place, false))
+		return false;
+	good = nic_mem_read(nic, dst, place->host_va, len_bytes);
+	end(nic, place, false);
+	return good;
+}
+
+bool nic_mem_write_at(struct nic *nic, const struct nic_place *place, const void *src,
+		      size_t len_bytes)
+{
+	bool good;
+
+	if (!begin(nic, place, true))
+		return false;
+	good = nic_mem_write(nic, place->host_va, src, len_bytes);
+	end(nic, place, true);
+	return good;
+}
+
+bool nic_mem_atomic_at(struct nic *nic, bool is_add, const struct nic_place *place,
+		       uint64_t compare, uint64_t swap_add, uint64_t *old)
+{
+	bool good;
+
+	if (!begin(nic, place, true))
+		return false;
+	good = do_atomic(nic, is_add, place->host_va, compare, swap_add, old);
+	end(nic, place, true);
+	return good;
 }
 
 struct nic_fault nic_mem_fault(enum nic_mem verdict)

@@ -115,6 +115,13 @@ struct nic_env {
 	 * many as tx_reserve gives room for. Asked when a queue pair gets its path.
 	 */
 	uint32_t (*tx_window_bytes)(void *ctx, const struct nic_path *path);
+	/*
+	 * Around each copy and atomic in a region whose key is `synced`: host_va is the first byte,
+	 * writable says whether it is written. false: it cannot be reached now, which is a fault as
+	 * of mem_read; then there is no end. NULL where no such key is made.
+	 */
+	bool (*sync_begin)(void *ctx, uint64_t host_va, bool writable);
+	void (*sync_end)(void *ctx, uint64_t host_va, bool writable);
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -156,6 +163,7 @@ struct nic_mkey_attr {
 	uint64_t va;     /* first address as the application and its peers name it */
 	uint64_t len_bytes;
 	uint64_t host_va; /* where those bytes are in this process; equal to va for host memory */
+	bool synced;      /* they may be touched between sync_begin and sync_end only: a dma-buf */
 };
 /* key = index << 8 | random tag; the key is both lkey and rkey. */
 int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t *key);

@@ -80,9 +80,12 @@ struct nic_mkey {
 	uint64_t host_va;
 	uint32_t pdn;
 	uint8_t tag;
-	uint8_t access;
+	uint8_t access : 7;
+	bool synced : 1;
 	bool live;
 };
+
+_Static_assert(sizeof(struct nic_mkey) == 32, "two in a cache line");
 
 struct nic_cq {
 	uint64_t buf_va;
@@ -372,10 +375,16 @@ enum nic_mem {
 	NIC_MEM_FAULT,  /* the memory is not there */
 };
 
+/* Where bytes of a region are. */
+struct nic_place {
+	uint64_t host_va;
+	bool synced;
+};
+
 /* nic_mem_check - whether key allows access (NIC_ACCESS_*_F) to [va, va + len_bytes) in pdn; then
- * *host_va is where that is. */
+ * *place is where that is. */
 enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, uint64_t va,
-			   uint64_t len_bytes, uint32_t access, uint64_t *host_va);
+			   uint64_t len_bytes, uint32_t access, struct nic_place *place);
 /* nic_mem_check_list - NIC_MEM_OK if every piece of wqe may be read. */
 enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struct nic_wqe *wqe);
 /* Copies n bytes of the message, from byte off on, out of or into wqe's pieces. Keys are looked up
@@ -384,14 +393,19 @@ enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, 
 			    uint8_t *dst, uint32_t n);
 enum nic_mem nic_mem_scatter(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, uint64_t off,
 			     const uint8_t *src, uint32_t n);
-/* Raw access: rings and doorbell records (va as the application gave it), or a checked host_va. */
+/* Access to a place that was checked; false: it faulted. nic_mem_atomic_at: compare and swap, or
+ * fetch and add, of 8 aligned bytes. */
+bool nic_mem_read_at(struct nic *nic, void *dst, const struct nic_place *place, size_t len_bytes);
+bool nic_mem_write_at(struct nic *nic, const struct nic_place *place, const void *src,
+		      size_t len_bytes);
+bool nic_mem_atomic_at(struct nic *nic, bool is_add, const struct nic_place *place,
+		       uint64_t compare, uint64_t swap_add, uint64_t *old);
+/* Raw access: rings and doorbell records, va as the application gave it. */
 bool nic_mem_read(struct nic *nic, void *dst, uint64_t va, size_t len_bytes);
 bool nic_mem_write(struct nic *nic, uint64_t va, const void *src, size_t len_bytes);
 bool nic_mem_load_be32(struct nic *nic, uint64_t va, uint32_t *value);
 bool nic_mem_store32(struct nic *nic, uint64_t va, uint32_t value);
-/* nic_mem_atomic - compare and swap, or fetch and add, of 8 aligned bytes; false: it faulted. */
-bool nic_mem_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare, uint64_t swap_add,
-		    uint64_t *old);
+
 /* What a requester's completion says of a verdict that is not NIC_MEM_OK. */
 struct nic_fault nic_mem_fault(enum nic_mem verdict);
 

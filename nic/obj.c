@@ -176,12 +176,12 @@ int nic_pd_destroy(struct nic *nic, uint32_t pdn)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static bool mkey_attr_ok(const struct nic_mkey_attr *attr)
+static bool mkey_attr_ok(const struct nic *nic, const struct nic_mkey_attr *attr)
 {
 	uint32_t remote_change = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_ATOMIC_F;
 	uint32_t all = remote_change | NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_LOCAL_WRITE_F;
 
-	if (attr->access & ~all)
+	if ((attr->access & ~all) || (attr->synced && !nic->env->sync_begin))
 		return false;
 	if ((attr->access & remote_change) && !(attr->access & NIC_ACCESS_LOCAL_WRITE_F))
 		return false;
@@ -195,7 +195,7 @@ int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t 
 	uint32_t index;
 	uint8_t tag;
 
-	if (!pd || !mkey_attr_ok(attr))
+	if (!pd || !mkey_attr_ok(nic, attr))
 		return -EINVAL;
 	if (!nic_slot_take(&nic->mkey_slots, 0, &index))
 		return -ENOMEM;
@@ -207,7 +207,8 @@ int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t 
 	    .host_va = attr->host_va,
 	    .pdn = attr->pdn,
 	    .tag = tag,
-	    .access = (uint8_t)attr->access,
+	    .access = attr->access & 0x7f,
+	    .synced = attr->synced,
 	    .live = true,
 	};
 	pd->users++;

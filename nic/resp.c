@@ -138,14 +138,14 @@ static enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt
 static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *qp,
 				   const struct nic_pkt *pkt)
 {
-	uint64_t host_va;
+	struct nic_place place;
 
 	if (atomic_va(pkt) % sizeof(uint64_t) != 0)
 		return RESP_INVALID;
 	if (nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt), sizeof(uint64_t),
-			  NIC_ACCESS_REMOTE_ATOMIC_F, &host_va) != NIC_MEM_OK)
+			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		return RESP_NO_ACCESS;
-	return host_va % sizeof(uint64_t) == 0 ? RESP_NEXT : RESP_INVALID;
+	return place.host_va % sizeof(uint64_t) == 0 ? RESP_NEXT : RESP_INVALID;
 }
 
 /* What the region lets anyone do; nothing is asked for a message without bytes [IBTA1 C9-88]. */
@@ -154,7 +154,7 @@ static enum resp_step check_region(const struct nic *nic, const struct nic_qp *q
 {
 	bool reads = pkt->info->kind == ROCE_KIND_READ_REQ;
 	enum nic_mem verdict;
-	uint64_t host_va;
+	struct nic_place place;
 
 	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
 		return check_atomic(nic, qp, pkt);
@@ -162,7 +162,7 @@ static enum resp_step check_region(const struct nic *nic, const struct nic_qp *q
 		return RESP_NEXT;
 	verdict =
 	    nic_mem_check(nic, qp->pdn, reth_rkey(pkt), reth_va(pkt), reth_len(pkt),
-			  reads ? NIC_ACCESS_REMOTE_READ_F : NIC_ACCESS_REMOTE_WRITE_F, &host_va);
+			  reads ? NIC_ACCESS_REMOTE_READ_F : NIC_ACCESS_REMOTE_WRITE_F, &place);
 	return verdict == NIC_MEM_OK ? RESP_NEXT : RESP_NO_ACCESS;
 }
 
@@ -332,7 +332,7 @@ static void apply_send(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 
 static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
-	uint64_t host_va;
+	struct nic_place place;
 
 	if (pkt->info->reth_off) {
 		qp->rx_va = reth_va(pkt);
@@ -344,11 +344,11 @@ static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 		/* Again for each packet: the region may have gone meanwhile. */
 		if (nic_mem_check(nic, qp->pdn, qp->rx_rkey, qp->rx_va + qp->rx_off,
 				  pkt->payload_bytes, NIC_ACCESS_REMOTE_WRITE_F,
-				  &host_va) != NIC_MEM_OK) {
+				  &place) != NIC_MEM_OK) {
 			nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
 			return;
 		}
-		if (!nic_mem_write(nic, host_va, pkt->payload, pkt->payload_bytes)) {
+		if (!nic_mem_write_at(nic, &place, pkt->payload, pkt->payload_bytes)) {
 			nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 			return;
 		}
@@ -400,15 +400,15 @@ static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 	const uint8_t *eth = pkt->header + pkt->info->atomic_off;
 	bool is_add = pkt->opcode == ROCE_OP_RC_FETCH_ADD;
 	struct nic_res *res;
-	uint64_t host_va;
+	struct nic_place place;
 	uint64_t old;
 	uint32_t slot;
 
 	if (nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt), sizeof(old),
-			  NIC_ACCESS_REMOTE_ATOMIC_F, &host_va) != NIC_MEM_OK)
+			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		UNREACHABLE();
-	if (!nic_mem_atomic(nic, is_add, host_va, be64_load(eth + ROCE_ATOMIC_COMPARE_OFF),
-			    be64_load(eth + ROCE_ATOMIC_SWAP_ADD_OFF), &old)) {
+	if (!nic_mem_atomic_at(nic, is_add, &place, be64_load(eth + ROCE_ATOMIC_COMPARE_OFF),
+			       be64_load(eth + ROCE_ATOMIC_SWAP_ADD_OFF), &old)) {
 		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 		return;
 	}

@@ -277,7 +277,8 @@ void sim_node_open(struct sim_node *node, struct sim_world *world, uint32_t numb
 	open_links(node, link);
 	node->env = (struct nic_env){node,	mem_read,   mem_write, mem_load32, mem_store32,
 				     mem_cas64, tx_reserve, tx_commit, tx_cancel,  tx_untaken,
-				     qpn_block, event,	    NULL,      tx_window};
+				     qpn_block, event,	    NULL,      tx_window,  NULL,
+				     NULL};
 	sim_memory_open(&node->memory, 0x7f0000000000ull + ((uint64_t)number << 32),
 			SIM_NODE_MEMORY_BYTES);
 	node->arena_bytes = nic_arena_bytes(&config);

@@ -46,7 +46,9 @@ struct soft_channel {
 /* ---- handing over ------------------------------------------------------------------------------
  */
 
-/* What travels with a sender. */
+enum { SLOT_OTHER = KERN_CHANNEL_MAX }; /* not a channel's: took's */
+
+/* What travels with a descriptor. */
 struct label {
 	uint32_t slot;
 	uint32_t serial;
@@ -85,10 +87,8 @@ void soft_channels_free(struct soft_channels *channels)
 	free(channels->dead); /* closed with their table */
 }
 
-static int hand_over(struct soft_channels *channels, const struct soft_channel *channel,
-		     uint32_t slot)
+static int hand_over(struct soft_channels *channels, struct label label, int fd)
 {
-	struct label label = {.slot = slot, .serial = channel->serial};
 	struct iovec iov = {.iov_base = &label, .iov_len = sizeof(label)};
 	union control control = {0};
 	struct msghdr msg = {.msg_iov = &iov,
@@ -102,7 +102,7 @@ static int hand_over(struct soft_channels *channels, const struct soft_channel *
 	cmsg->cmsg_level = SOL_SOCKET;
 	cmsg->cmsg_type = SCM_RIGHTS;
 	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &channel->sender, sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
 	/* Full: the engine took none over although it was waited for. */
 	if (sendmsg(channels->hand_over, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return errno == EAGAIN ? -EMFILE : -errno;
@@ -110,7 +110,20 @@ static int hand_over(struct soft_channels *channels, const struct soft_channel *
 	return 0;
 }
 
-/* One sender of those that wait to be taken over; false: there is none. */
+static void keep(struct soft_channels *channels, struct label label, int fd)
+{
+	struct soft_channel *channel =
+	    label.slot < KERN_CHANNEL_MAX ? channels->slots[label.slot] : NULL;
+
+	if (label.slot == SLOT_OTHER && channels->took)
+		channels->took(channels->took_ctx, label.serial, fd);
+	else if (channel && channel->serial == label.serial)
+		channel->own_sender = fd;
+	else
+		close(fd); /* closed meanwhile */
+}
+
+/* One descriptor of those that wait to be taken over; false: there is none. */
 static bool take_one(struct soft_channels *channels)
 {
 	struct label label;
@@ -120,27 +133,38 @@ static bool take_one(struct soft_channels *channels)
 			     .msg_iovlen = 1,
 			     .msg_control = control.buf,
 			     .msg_controllen = sizeof(control.buf)};
-	struct soft_channel *channel;
 	int fd;
 
 	if (recvmsg(channels->take_over, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(label))
 		return false;
 	atomic_fetch_sub(&channels->handing, 1);
 	if (!CMSG_FIRSTHDR(&msg))
-		return true; /* no room in the table: this sender is lost to these threads */
+		return true; /* no room in the table: this one is lost to these threads */
 	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	channel = label.slot < KERN_CHANNEL_MAX ? channels->slots[label.slot] : NULL;
-	if (channel && channel->serial == label.serial)
-		channel->own_sender = fd;
-	else
-		close(fd); /* closed meanwhile */
+	keep(channels, label, fd);
 	return true;
+}
+
+bool soft_channels_are_apart(const struct soft_channels *channels)
+{
+	return channels->handed && host_in_own_table();
+}
+
+int soft_channels_give(struct soft_channels *channels, uint32_t serial, int fd)
+{
+	return hand_over(channels, (struct label){.slot = SLOT_OTHER, .serial = serial}, fd);
+}
+
+void soft_channels_take(struct soft_channels *channels)
+{
+	while (take_one(channels))
+		;
 }
 
 /* The sender as the calling thread knows it; -1: it does not. */
 static int sender_of(struct soft_channels *channels, const struct soft_channel *channel)
 {
-	if (!channels->handed || !host_in_own_table())
+	if (!soft_channels_are_apart(channels))
 		return channel->sender;
 	while (channel->own_sender < 0 && take_one(channels))
 		;
@@ -183,7 +207,7 @@ static int open_descriptors(struct soft_channel *channel)
 }
 
 /* The other table's number is closed by its own threads. */
-static void bury(struct soft_channels *channels, int fd)
+void soft_channels_bury(struct soft_channels *channels, int fd)
 {
 	if (channels->dead_count == channels->dead_room) {
 		size_t room = channels->dead_room ? 2 * channels->dead_room : 16;
@@ -204,7 +228,7 @@ static void drop(struct soft_channels *channels, uint32_t slot)
 	/* The application finds the end now, whoever still has a descriptor. */
 	shutdown(channel->sender, SHUT_WR);
 	if (channel->own_sender >= 0)
-		bury(channels, channel->own_sender);
+		soft_channels_bury(channels, channel->own_sender);
 	close(channel->sender);
 	close(channel->taker);
 	free(channel->waiting);
@@ -230,7 +254,8 @@ int soft_channel_open(struct soft_channels *channels, struct kern_channel *kern)
 		return fd;
 	}
 	channels->slots[slot] = channel;
-	error = hand_over(channels, channel, slot);
+	error = hand_over(channels, (struct label){.slot = slot, .serial = channel->serial},
+			  channel->sender);
 	if (error) {
 		close(fd);
 		drop(channels, slot);

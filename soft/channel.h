@@ -8,7 +8,8 @@
  *
  * The port's own threads have another table of descriptors than the application: in them a
  * channel's sender has another number. Each new sender is handed over through a socket pair, one
- * end of which those threads kept (struct host_port_config keep_fd).
+ * end of which those threads kept (struct host_port_config keep_fd). So are descriptors of others
+ * (soft_channels_give).
  */
 #ifndef SOFT_CHANNEL_H
 #define SOFT_CHANNEL_H
@@ -34,6 +35,9 @@ struct soft_channels {
 	int *dead;        /* in that table, to be closed there */
 	size_t dead_count;
 	size_t dead_room;
+	/* Gets the descriptors that soft_channels_give handed over, in that table; keeps them. */
+	void (*took)(void *ctx, uint32_t serial, int fd);
+	void *took_ctx;
 };
 
 /* soft_channels_init - 0 or -errno. take_over is then the keep_fd of the port. */
@@ -54,6 +58,15 @@ void soft_channel_close(struct soft_channels *channels, struct kern_channel *ker
 /* soft_channel_release - the application is about to close fd: if it is a channel's, the channel is
  * given up and true returned. fd itself stays open. */
 bool soft_channel_release(struct soft_channels *channels, int fd);
+
+/* soft_channels_are_apart - whether the calling thread has the other table. */
+bool soft_channels_are_apart(const struct soft_channels *channels);
+/* soft_channels_give - hands fd over to the port's threads, if they have a table of their own,
+ * where soft_channels_take, called by one of them, passes it to took. 0 or -errno.
+ * soft_channels_bury - fd, a number of that table, is closed there soon. */
+int soft_channels_give(struct soft_channels *channels, uint32_t serial, int fd);
+void soft_channels_take(struct soft_channels *channels);
+void soft_channels_bury(struct soft_channels *channels, int fd);
 
 /* soft_channels_tend - sends what waits, as far as there is room again; by a thread of the port,
  * takes over what was handed and closes what is dead. Cost: three loads if there is nothing. */

@@ -117,6 +117,34 @@ static void channel_close(void *ctx, struct kern_channel *channel)
 	soft_channel_close(&port->channels, channel);
 }
 
+static int dmabuf_map(void *ctx, int fd, uint64_t offset, uint64_t len, bool writable, uint64_t *va)
+{
+	struct soft_port *port = ctx;
+
+	return soft_dmabuf_map(&port->dmabufs, fd, offset, len, writable, va);
+}
+
+static void dmabuf_unmap(void *ctx, uint64_t va)
+{
+	struct soft_port *port = ctx;
+
+	soft_dmabuf_unmap(&port->dmabufs, va);
+}
+
+static bool on_sync_begin(void *ctx, uint64_t va, bool writable)
+{
+	struct soft_port *port = ctx;
+
+	return soft_dmabuf_begin(&port->dmabufs, va, writable);
+}
+
+static void on_sync_end(void *ctx, uint64_t va, bool writable)
+{
+	struct soft_port *port = ctx;
+
+	soft_dmabuf_end(&port->dmabufs, va, writable);
+}
+
 /* ---- bringing it up ----------------------------------------------------------------------------
  */
 
@@ -191,6 +219,8 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	    .channel_send = channel_send,
 	    .channel_withdraw = channel_withdraw,
 	    .channel_close = channel_close,
+	    .dmabuf_map = dmabuf_map,
+	    .dmabuf_unmap = dmabuf_unmap,
 	};
 	struct kern_config config;
 	size_t nic_bytes;
@@ -213,6 +243,7 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 
 static void free_all(struct soft_port *port)
 {
+	soft_dmabufs_free(&port->dmabufs);
 	soft_channels_free(&port->channels);
 	if (port->arena)
 		munmap(port->arena, port->arena_bytes);
@@ -232,6 +263,8 @@ static int bring_up(struct soft_port *port, const struct soft_port_names *names,
 	    .notice = on_notice,
 	    .scan = on_scan,
 	    .event = on_event,
+	    .sync_begin = on_sync_begin,
+	    .sync_end = on_sync_end,
 	    .ctx = port,
 	    .keep_fd = port->channels.take_over,
 	};
@@ -276,6 +309,7 @@ int soft_port_open(const struct soft_nic *nic, const struct soft_port_names *nam
 		free(made);
 		return error;
 	}
+	soft_dmabufs_init(&made->dmabufs, &made->channels);
 	error = bring_up(made, names, why, why_size);
 	if (error) {
 		free_all(made);

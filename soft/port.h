@@ -14,6 +14,7 @@
 #include "kern/kern.h"
 #include "soft/channel.h"
 #include "soft/config.h"
+#include "soft/dmabuf.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct soft_port {
 	struct nic *nic;
 	struct kern *kern;
 	struct soft_channels channels;
+	struct soft_dmabufs dmabufs;
 	void *arena;
 	size_t arena_bytes;
 	void *pages;

@@ -25,10 +25,23 @@ static void *at(uint64_t va)
 	return (void *)(uintptr_t)va;
 }
 
+/* An access of the NIC to the dma-buf has to be between begin and end. */
+static void look_at_dmabuf(struct kern_rig *rig, uint64_t va, size_t len, bool writes)
+{
+	struct rig_dmabuf *buf = &rig->dmabuf;
+
+	if (buf->fd == 0 || va + len <= rig_va(buf->bytes) ||
+	    va >= rig_va(buf->bytes) + buf->len_bytes)
+		return;
+	if (!buf->open || (writes && !buf->open_writable))
+		buf->stray++;
+}
+
 static bool mem_read(void *ctx, void *dst, uint64_t va, size_t len)
 {
 	if (!inside(ctx, va, len))
 		return false;
+	look_at_dmabuf(ctx, va, len, false);
 	memcpy(dst, at(va), len);
 	return true;
 }
@@ -37,6 +50,7 @@ static bool mem_write(void *ctx, uint64_t va, const void *src, size_t len)
 {
 	if (!inside(ctx, va, len))
 		return false;
+	look_at_dmabuf(ctx, va, len, true);
 	memcpy(at(va), src, len);
 	return true;
 }
@@ -116,6 +130,56 @@ static uint64_t random64(void *ctx)
 {
 	(void)ctx;
 	return 4;
+}
+
+static int dmabuf_map(void *ctx, int fd, uint64_t offset, uint64_t len, bool writable, uint64_t *va)
+{
+	struct rig_dmabuf *buf = &((struct kern_rig *)ctx)->dmabuf;
+
+	if (fd != buf->fd || fd <= 0)
+		return -EBADF;
+	if (buf->map_error)
+		return buf->map_error;
+	if (offset > buf->len_bytes || len > buf->len_bytes - offset)
+		return -EINVAL;
+	buf->maps++;
+	buf->map_writable = writable;
+	*va = rig_va(buf->bytes) + offset;
+	return 0;
+}
+
+static void dmabuf_unmap(void *ctx, uint64_t va)
+{
+	struct rig_dmabuf *buf = &((struct kern_rig *)ctx)->dmabuf;
+
+	ASSERT(buf->maps != 0 && va - rig_va(buf->bytes) < buf->len_bytes);
+	buf->maps--;
+}
+
+static bool sync_begin(void *ctx, uint64_t host_va, bool writable)
+{
+	struct rig_dmabuf *buf = &((struct kern_rig *)ctx)->dmabuf;
+
+	ASSERT(!buf->open && host_va - rig_va(buf->bytes) < buf->len_bytes);
+	if (buf->unreachable)
+		return false;
+	buf->open = true;
+	buf->open_writable = writable;
+	if (writable)
+		buf->begins_writable++;
+	else
+		buf->begins++;
+	return true;
+}
+
+static void sync_end(void *ctx, uint64_t host_va, bool writable)
+{
+	struct rig_dmabuf *buf = &((struct kern_rig *)ctx)->dmabuf;
+
+	ASSERT(buf->open && buf->open_writable == writable);
+	ASSERT(host_va - rig_va(buf->bytes) < buf->len_bytes);
+	buf->open = false;
+	buf->ends++;
 }
 
 static struct rig_channel *channel_at(struct kern_rig *rig, struct kern_channel *channel)
@@ -220,7 +284,9 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 					.tx_cancel = tx_cancel,
 					.tx_untaken = tx_untaken,
 					.qpn_block = qpn_block,
-					.event = event};
+					.event = event,
+					.sync_begin = sync_begin,
+					.sync_end = sync_end};
 	rig->kern_env = (struct kern_env){.ctx = rig,
 					  .user_read = mem_read,
 					  .user_write = mem_write,
@@ -230,7 +296,9 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 					  .channel_of = channel_of,
 					  .channel_send = channel_send,
 					  .channel_withdraw = channel_withdraw,
-					  .channel_close = channel_close};
+					  .channel_close = channel_close,
+					  .dmabuf_map = dmabuf_map,
+					  .dmabuf_unmap = dmabuf_unmap};
 	rig->config = (struct kern_config){.ibdev_name = "soft0",
 					   .uverbs_name = "uverbs0",
 					   .fw_version = "16.35.2000",

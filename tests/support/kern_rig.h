@@ -33,7 +33,24 @@ struct rig_channel {
 	uint8_t lens[RIG_RECORDS];
 };
 
+/* A dma-buf behind descriptor `fd`, somewhere in the rig's memory, that tells how it was used. */
+struct rig_dmabuf {
+	int fd; /* 0: there is none */
+	uint8_t *bytes;
+	uint64_t len_bytes;
+	int map_error;       /* what mapping it returns, if not 0 */
+	bool unreachable;    /* sync_begin fails */
+	bool map_writable;   /* as it was last asked for */
+	unsigned int maps;   /* that are mapped now */
+	unsigned int begins; /* for reading */
+	unsigned int begins_writable;
+	unsigned int ends;
+	bool open, open_writable; /* between begin and end */
+	unsigned int stray; /* accesses that were not, or wrote where only reading was asked */
+};
+
 struct kern_rig {
+	struct rig_dmabuf dmabuf;
 	struct kern *kern;
 	struct nic *nic;
 	struct kern_file *file; /* where calls go, unless ioctl is set */

@@ -40,10 +40,10 @@ static void checks(void **state)
 	};
 	struct fake_world *w = fake_world_new(NULL);
 	struct nic_mkey_attr attr = {w->sides[0].pdn, NIC_ACCESS_REMOTE_READ_F, 0x1000, 0x100,
-				     0x5000};
+				     0x5000, false};
 	struct nic *nic = w->nics[0];
 	uint32_t key, pdn;
-	uint64_t host_va;
+	struct nic_place place;
 
 	(void)state;
 	assert_int_equal(nic_mkey_create(nic, &attr, &key), 0);
@@ -51,20 +51,20 @@ static void checks(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		print_message("row: %s\n", rows[i].name);
 		assert_int_equal(nic_mem_check(nic, attr.pdn, key, rows[i].va, rows[i].len,
-					       rows[i].access, &host_va),
+					       rows[i].access, &place),
 				 rows[i].verdict);
 		if (rows[i].verdict == NIC_MEM_OK)
-			assert_int_equal(host_va, rows[i].va + 0x4000);
+			assert_int_equal(place.host_va, rows[i].va + 0x4000);
 	}
-	assert_int_equal(nic_mem_check(nic, pdn, key, 0x1000, 1, 0, &host_va), NIC_MEM_KEY);
-	assert_int_equal(nic_mem_check(nic, attr.pdn, key ^ 0x80, 0x1000, 1, 0, &host_va),
+	assert_int_equal(nic_mem_check(nic, pdn, key, 0x1000, 1, 0, &place), NIC_MEM_KEY);
+	assert_int_equal(nic_mem_check(nic, attr.pdn, key ^ 0x80, 0x1000, 1, 0, &place),
 			 NIC_MEM_KEY);
-	assert_int_equal(nic_mem_check(nic, attr.pdn, key + 0x100, 0x1000, 1, 0, &host_va),
+	assert_int_equal(nic_mem_check(nic, attr.pdn, key + 0x100, 0x1000, 1, 0, &place),
 			 NIC_MEM_KEY);
-	assert_int_equal(nic_mem_check(nic, attr.pdn, UINT32_MAX, 0x1000, 1, 0, &host_va),
+	assert_int_equal(nic_mem_check(nic, attr.pdn, UINT32_MAX, 0x1000, 1, 0, &place),
 			 NIC_MEM_KEY);
 	assert_int_equal(nic_mkey_destroy(nic, key), 0);
-	assert_int_equal(nic_mem_check(nic, attr.pdn, key, 0x1000, 1, 0, &host_va), NIC_MEM_KEY);
+	assert_int_equal(nic_mem_check(nic, attr.pdn, key, 0x1000, 1, 0, &place), NIC_MEM_KEY);
 	fake_world_free(w);
 }
 
@@ -147,6 +147,7 @@ static void add_under_disturbance(void **state)
 {
 	struct fake_world *w = fake_world_new(NULL);
 	uint64_t va = fake_alloc(w, 8), old;
+	const struct nic_place place = {.host_va = va};
 
 	(void)state;
 	disturbed = w;
@@ -154,12 +155,12 @@ static void add_under_disturbance(void **state)
 	plain_cas = w->envs[0].mem_cas64;
 	w->envs[0].mem_cas64 = disturbing_cas;
 	disturbances = 3;
-	assert_true(nic_mem_atomic(w->nics[0], true, va, 0, 7, &old));
+	assert_true(nic_mem_atomic_at(w->nics[0], true, &place, 0, 7, &old));
 	assert_int_equal(old, 3000);
 	assert_int_equal(*(uint64_t *)fake_mem(w, va), 3007);
 	/* It gives up in the end, and says so. */
 	disturbances = 1 << 20;
-	assert_false(nic_mem_atomic(w->nics[0], true, va, 0, 7, &old));
+	assert_false(nic_mem_atomic_at(w->nics[0], true, &place, 0, 7, &old));
 	fake_world_free(w);
 }
 

@@ -121,7 +121,7 @@ static void keys(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct nic_mkey_attr attr = {w->sides[0].pdn, rows[i].access, rows[i].va,
-					     rows[i].len, rows[i].host_va};
+					     rows[i].len, rows[i].host_va, false};
 
 		print_message("row: %s\n", rows[i].name);
 		assert_int_equal(nic_mkey_create(w->nics[0], &attr, &key), rows[i].err);
@@ -133,6 +133,13 @@ static void keys(void **state)
 		assert_int_equal(nic_mkey_destroy(w->nics[0], key), 0);
 		assert_int_equal(nic_mkey_destroy(w->nics[0], key), -EINVAL);
 	}
+	/* This world cannot synchronize. */
+	assert_int_equal(nic_mkey_create(w->nics[0],
+					 &(struct nic_mkey_attr){.pdn = w->sides[0].pdn,
+								 .len_bytes = 8,
+								 .synced = true},
+					 &key),
+			 -EINVAL);
 	assert_int_equal(nic_mkey_destroy(w->nics[0], 0), -EINVAL);
 	assert_int_equal(nic_mkey_destroy(w->nics[0], UINT32_MAX), -EINVAL);
 	nic_check(w->nics[0]);

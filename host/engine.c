@@ -17,11 +17,13 @@ enum {
 	PASS_BYTES = 256 * 1024,
 	SCAN_EVERY = 64,       /* passes */
 	ROUNDS_MAX = 8,        /* passes that one lent thread runs for others */
+	PASS_WEIGHT = 16,      /* a pass with much to do takes as long as so many with nothing */
 	STREAK_MIN = 32,       /* application passes that make it a polling one ... */
 	STREAK_NS = 1000000,   /* ... if they take no longer than this */
 	WATCH_NS = 4000000,    /* how often the engine looks whether polling goes on */
 	WATCH_PASSES_MIN = 64, /* and how many passes in between mean that it does */
 	HOT_NS = 1000000,      /* how long a polling thread looks for datagrams in vain */
+	COLD_NS = 5000000,     /* how often one looks that expects none */
 	REGROUP_NS = 2000000,  /* how often the group of sockets is put right at most */
 	RETRY_NS = 50000,      /* when to try again to send what a socket did not take */
 };
@@ -113,21 +115,35 @@ static uint32_t pass_receive_udp(struct host_port *port)
 	uint64_t now_ns = port->clock.now_ns;
 	uint32_t taken;
 
-	if (!host_udp_hot(udp))
+	/* The port thread tells when something comes, but a thread that polls at a real-time
+	 * priority may keep it from running. */
+	if (!host_udp_hot(udp) && now_ns - port->cold_look_ns < COLD_NS)
 		return 0;
+	port->cold_look_ns = now_ns;
 	taken = host_udp_receive(udp, &limit, now_ns, pass_take_udp, port);
-	if (taken == 0 && now_ns - udp->busy_ns > HOT_NS)
+	if (taken > 0 && atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH)
+		host_udp_heat(udp);
+	else if (taken == 0 && host_udp_hot(udp) && now_ns - udp->busy_ns > HOT_NS)
 		(void)host_udp_cool(udp, now_ns);
 	return taken;
 }
 
-/* What the pass has for other hosts. An answer is likely: a polling thread looks for it itself. */
+/* Only acknowledgements wait, and somebody polls: they may go out with what the application sends
+ * when it has seen what they acknowledge, or with the next pass. */
+static bool flush_can_wait(const struct host_port *port)
+{
+	return port->udp.tx.acks_only &&
+	       atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH;
+}
+
+/* What there is for other hosts. An answer is likely: a polling thread looks for it itself. */
 static void pass_flush_udp(struct host_port *port)
 {
 	struct host_udp *udp = &port->udp;
 
 	if (udp->tx.count == 0)
 		return;
+	port->udp_worked = true;
 	if (!host_udp_flush(udp, port->clock.now_ns))
 		port->more = NIC_BLOCKED;
 	if (!host_udp_hot(udp) &&
@@ -140,7 +156,8 @@ static uint64_t pass_deadline(const struct host_port *port)
 	uint64_t deadline_ns = nic_deadline_ns(port->nic);
 	uint64_t retry_ns = port->clock.now_ns + RETRY_NS;
 
-	return port->udp.tx.blocked && retry_ns < deadline_ns ? retry_ns : deadline_ns;
+	/* Acknowledgements wait for a polling thread; should it stop, for the engine. */
+	return port->udp.tx.count != 0 && retry_ns < deadline_ns ? retry_ns : deadline_ns;
 }
 
 /* One bounded look at everything. true: something was received, or more is to do at once. */
@@ -149,7 +166,7 @@ static bool pass_run(struct host_port *port, bool scan)
 	static const struct host_local_limit limit = {PASS_PACKETS, PASS_BYTES};
 	static const struct nic_budget budget = {PASS_PACKETS, PASS_BYTES};
 	uint64_t now_ns = host_clock_now(&port->clock);
-	uint32_t taken;
+	uint32_t taken, taken_udp;
 
 	if (!port->nic)
 		return false;
@@ -160,11 +177,19 @@ static bool pass_run(struct host_port *port, bool scan)
 			port->config.scan(port->config.ctx, now_ns);
 		host_local_sweep(port->local);
 	}
+	port->udp_worked = false;
 	taken = host_local_receive(port->local, &limit, pass_take, port);
-	taken += pass_receive_udp(port);
 	port->more = nic_run(port->nic, &budget, now_ns);
-	host_local_flush(port->local);
 	pass_flush_udp(port);
+	/* After what goes out, so that a message that was just posted does not wait for the look. */
+	taken_udp = pass_receive_udp(port);
+	if (taken_udp) {
+		port->more = nic_run(port->nic, &budget, now_ns);
+		if (!flush_can_wait(port))
+			pass_flush_udp(port);
+	}
+	taken += taken_udp;
+	host_local_flush(port->local);
 	port->deadline_ns = pass_deadline(port);
 	return taken > 0 || port->more == NIC_BUSY;
 }
@@ -222,7 +247,7 @@ void host_engine_kick(struct host_port *port)
 }
 
 /* [lock] An application thread that polls takes over from the engine. */
-static void streak_count(struct host_port *port)
+static void streak_count(struct host_port *port, uint32_t weight)
 {
 	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH)
 		return;
@@ -232,7 +257,8 @@ static void streak_count(struct host_port *port)
 		port->streak = 0;
 		port->streak_ns = port->clock.now_ns;
 	}
-	if (++port->streak < STREAK_MIN)
+	port->streak += weight;
+	if (port->streak < STREAK_MIN)
 		return;
 	port->streak = 0;
 	atomic_store(&port->mode, HOST_WATCH);
@@ -241,6 +267,7 @@ static void streak_count(struct host_port *port)
 
 void host_port_progress(struct host_port *port)
 {
+	uint32_t weight;
 	bool worked;
 
 	if (*(volatile uint32_t *)port->alive == 0)
@@ -253,8 +280,9 @@ void host_port_progress(struct host_port *port)
 	if (!host_lock_try_or_ask(&port->lock))
 		return;
 	worked = pass_run(port, false);
-	atomic_fetch_add_explicit(&port->app_passes, 1, memory_order_relaxed);
-	streak_count(port);
+	weight = worked || port->udp_worked ? PASS_WEIGHT : 1;
+	atomic_fetch_add_explicit(&port->app_passes, weight, memory_order_relaxed);
+	streak_count(port, weight);
 	pass_tell(port);
 	pass_release(port, false);
 #if defined(__x86_64__)

@@ -55,6 +55,8 @@ struct host_port {
 	uint64_t deadline_ns;         /* [lock] of the NIC, after the last pass */
 	enum nic_more more;           /* [lock] what the last pass said */
 	uint32_t pass_count;          /* [lock] */
+	uint64_t cold_look_ns;        /* [lock] when a pass last looked into the socket */
+	bool udp_worked;              /* [lock] the last pass sent datagrams */
 	uint32_t streak;              /* [lock] application passes in a row while IDLE */
 	uint64_t streak_ns;           /* [lock] when it began */
 	sigset_t control_mask;        /* [lock] of the thread in host_port_lock */

@@ -84,6 +84,7 @@ struct udp_tx {
 	uint32_t first; /* batches before it are sent */
 	uint32_t count;
 	bool blocked; /* the kernel had no room */
+	bool acks_only; /* nothing but acknowledgements waits */
 	bool open;    /* a reservation */
 	bool fresh;   /* it begins a batch */
 	uint32_t open_bytes;

@@ -7,7 +7,7 @@
  */
 #include "host/udp.h"
 
-#include "abi/roce.h"
+#include "abi/roce_opcode.h"
 #include "base/assert.h"
 #include "base/be.h"
 
@@ -131,6 +131,11 @@ struct host_udp_around host_udp_around(const struct host_udp *udp)
 	};
 }
 
+static bool is_ack(const uint8_t *bth)
+{
+	return bth[ROCE_BTH_OPCODE_OFF] == ROCE_OP_RC_ACK;
+}
+
 void host_udp_commit(struct host_udp *udp, int32_t corrupt_bit)
 {
 	struct udp_tx *tx = &udp->tx;
@@ -144,6 +149,7 @@ void host_udp_commit(struct host_udp *udp, int32_t corrupt_bit)
 		tx->batches[tx->count++] = tx->next;
 		host_seal_init(&tx->seal, udp->gid, tx->next.dgid, udp->sports[tx->next.flow]);
 	}
+	tx->acks_only = (tx->used == 0 || tx->acks_only) && is_ack(bth);
 	batch = last_batch(tx);
 	le32_store(bth + len, host_seal_icrc(&tx->seal, batch->count, bth, len));
 	if (corrupt_bit >= 0)

@@ -277,6 +277,9 @@ static void *port_body(void *arg)
 	if (result == 0) {
 		port_answer(port);
 		pthread_join(port->engine_thread, NULL);
+		/* An engine that was awake is gone before the one who leaves has kicked it. */
+		while (sem_wait(&port->joined) != 0)
+			;
 	}
 	if (port->local && port->udp.up)
 		host_group_leave(&port->registry, &port->udp);
@@ -406,6 +409,7 @@ void host_port_leave(struct host_port *port)
 		port_udp_leave(port);
 		atomic_store(&port->stop, true);
 		host_engine_kick(port);
+		sem_post(&port->joined); /* from here on the mapping may go */
 		pthread_join(port->port_thread, NULL);
 	}
 	port_free(port);

@@ -28,10 +28,17 @@ void host_guard_portable_leave(void)
 	siglongjmp(*to, 1);
 }
 
+/* The thread sanitizer puts a handler with a full mask before ours, so there is one to restore. */
+#ifdef __SANITIZE_THREAD__
+enum { SAVE_MASK = 1 };
+#else
+enum { SAVE_MASK = 0 };
+#endif
+
 /* What is done between these two may fault. */
 #define GUARD_ENTER(jump)                                  \
 	do {                                               \
-		if (sigsetjmp(jump, 0))                    \
+		if (sigsetjmp(jump, SAVE_MASK))            \
 			return false;                      \
 		leave_to = &(jump);                        \
 		atomic_signal_fence(memory_order_seq_cst); \

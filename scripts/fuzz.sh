@@ -44,7 +44,7 @@ fuzz() {
 	local target=$1 program=$build/fuzz/$1 corpus=$build/corpus/$1 out seed=$RANDOM$RANDOM
 	local start=$SECONDS status runs verdict="found nothing"
 	out=$build/findings/$target.out
-	"$root/tests/fuzz/corpus.py" unpack "$root/tests/fuzz/corpus/$target.txt" "$corpus" ||
+	"$root/tests/fuzz/_corpus.py" unpack "$root/tests/fuzz/corpus/$target.txt" "$corpus" ||
 		return 1
 	LLVM_PROFILE_FILE=/dev/null "$program" "${limits[@]}" -seed="$seed" \
 		-max_total_time="$seconds" -artifact_prefix="$build/findings/$target-" \

@@ -7,6 +7,8 @@ set -u
 
 build=$1
 shift
+supp=$(cd "$(dirname "$0")/.." && pwd)/tests/support/tsan.supp
+export TSAN_OPTIONS="suppressions=$supp${TSAN_OPTIONS:+ $TSAN_OPTIONS}"
 cd "$build" || exit 1
 exec ctest --output-on-failure --no-label-summary --no-tests=error \
 	-j 2 "$@" </dev/null

@@ -15,7 +15,7 @@
 
 static void check_soft(const char *text)
 {
-	static char again[SOFT_NIC_MAX * (SOFT_NAME_BYTES + SOFT_ADDRESS_BYTES + 8)];
+	static char again[SOFT_NIC_MAX * (SOFT_NAME_BYTES + SOFT_ADDRESS_BYTES + 32)];
 	struct soft_config config, second;
 	char why[64];
 	size_t used = 0;
@@ -32,15 +32,20 @@ static void check_soft(const char *text)
 		const struct soft_nic *nic = &config.nics[i];
 
 		FUZZ_CHECK(soft_config_find(&config, nic->name) == nic);
-		used += (size_t)snprintf(again + used, sizeof(again) - used, "%s%s%s%s",
-					 i ? ";" : "", nic->name, nic->address[0] ? ",addr=" : "",
-					 nic->address);
+		used += (size_t)snprintf(again + used, sizeof(again) - used, "%s%s%s%s%s",
+					 i ? ";" : "", nic->name, nic->infiniband ? ",ll=ib" : "",
+					 nic->address[0] ? ",addr=" : "", nic->address);
+		if (nic->lid)
+			used += (size_t)snprintf(again + used, sizeof(again) - used, ",lid=%u",
+						 nic->lid);
 	}
 	FUZZ_CHECK(soft_config_parse(again, &second, why, sizeof(why)) == 0);
 	FUZZ_CHECK(second.count == config.count);
 	for (unsigned int i = 0; i < config.count; i++)
 		FUZZ_CHECK(strcmp(config.nics[i].name, second.nics[i].name) == 0 &&
-			   strcmp(config.nics[i].address, second.nics[i].address) == 0);
+			   strcmp(config.nics[i].address, second.nics[i].address) == 0 &&
+			   config.nics[i].infiniband == second.nics[i].infiniband &&
+			   config.nics[i].lid == second.nics[i].lid);
 }
 
 static void check_fault(const char *text)

@@ -149,9 +149,13 @@ static int strict_status(bool one_call_too_many)
 
 static void no_system_call(void **state)
 {
-	int status = strict_status(false);
+	int status;
 
 	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip(); /* its runtime makes system calls of its own, and waits for ever for those refused */
+#endif
+	status = strict_status(false);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 	status = strict_status(true);

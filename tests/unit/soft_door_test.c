@@ -46,8 +46,8 @@ struct world {
 	uint32_t polled;
 	struct side sides[2];
 	uint64_t *data;
-	struct ib_uverbs_reg_mr_resp mr;
 	_Atomic bool stop; /* of the thread that lends its time */
+	struct ib_uverbs_reg_mr_resp mr; /* last: its size may vary */
 };
 
 static int through_door(void *ctx, unsigned long request, void *arg)

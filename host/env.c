@@ -119,6 +119,13 @@ static bool env_untaken(void *ctx, const struct nic_path *path, uint32_t dqpn)
 	return host_wire_is_here(&port->wire, path) && host_local_untaken(port->local, dqpn);
 }
 
+static uint32_t env_window(void *ctx, const struct nic_path *path)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	return host_wire_is_here(&port->wire, path) ? 0 : port->udp.window_bytes;
+}
+
 static int env_block(void *ctx, uint32_t *block)
 {
 	struct host_port *port = (struct host_port *)ctx;
@@ -202,6 +209,7 @@ void host_port_env(struct host_port *port, struct nic_env *env)
 		.tx_commit = port->faulty ? env_commit_faulty : env_commit,
 		.tx_cancel = env_cancel,
 		.tx_untaken = env_untaken,
+		.tx_window_bytes = env_window,
 		.qpn_block = env_block,
 		.event = env_event,
 		.packet = port->pcap ? env_packet : NULL,

@@ -42,6 +42,7 @@ enum {
 	HOST_UDP_SEGMENTS = 64,   /* of a batch [udp(7): UDP_MAX_SEGMENTS] */
 	HOST_UDP_BATCH_BYTES = 65000,
 	HOST_UDP_TX_BYTES = 320 * 1024,
+	HOST_UDP_WINDOW_BYTES = 512 * 1024,
 };
 
 #define HOST_UDP_COUNTERS(X)                                                                    \
@@ -119,6 +120,7 @@ struct host_udp {
 	_Atomic bool app_lost; /* it did, or we */
 	bool own_table;
 	uint16_t sports[HOST_UDP_FLOWS];
+	uint32_t window_bytes; /* of one queue pair that may be under way; see nic_env */
 	_Atomic bool hot;
 	_Atomic bool regroup; /* the group's program is out of date, or wrong */
 	uint64_t regroup_ns;  /* when it was last put right */

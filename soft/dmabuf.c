@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, SYNC_TRIES = 1000 };
+enum { SYNC_TRIES = 1000 };
 
 struct soft_dmabuf {
 	struct soft_dmabuf *next;
@@ -101,21 +101,25 @@ static int check(int fd, uint64_t offset, uint64_t len)
 	return 0;
 }
 
-/* What its exporter does not let a processor map (a GPU's memory) cannot be used here. */
+/*
+ * What its exporter does not let a processor map (a GPU's memory) cannot be used here. From the
+ * start of the buffer, which costs no memory: exporters that share their pages with DRM's shmem
+ * helper map from there whatever offset is asked for [linux drm_gem_shmem_helper.c
+ * drm_gem_shmem_fault; seen with 6.1's vgem].
+ */
 static int map(struct soft_dmabuf *buf, uint64_t offset, bool writable)
 {
-	uint64_t in_page = offset % PAGE_BYTES;
 	void *at;
 
-	buf->map_bytes = in_page + buf->len_bytes;
+	buf->map_bytes = offset + buf->len_bytes;
 	at = mmap(NULL, buf->map_bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-		  buf->fd, (off_t)(offset - in_page));
+		  buf->fd, 0);
 	if (at == MAP_FAILED)
 		return errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
 	buf->map = at;
 	/* A child of fork has no part in the region. */
 	madvise(at, buf->map_bytes, MADV_DONTFORK);
-	buf->va = (uintptr_t)buf->map + in_page;
+	buf->va = (uintptr_t)buf->map + offset;
 	return 0;
 }
 

@@ -5,8 +5,8 @@
  *
  * The application's descriptor is duplicated, so that it may be closed at once. The port's threads
  * have a table of descriptors of their own and get another duplicate through soft_channels. An
- * application that closes our duplicate makes the buffer unreachable, as one that closes its verbs
- * file would.
+ * application that closes our duplicate makes the buffer unreachable for its own threads: what they
+ * run on it fails.
  *
  * All functions are called under the port's lock.
  */

@@ -76,6 +76,14 @@ int ioctl(int fd, unsigned long request, ...)
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
+/* From its start, whatever offset is asked for: there are exporters that do so. */
+void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	bool ours = !(flags & MAP_ANONYMOUS) && is_buf(fd);
+
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, ours ? 0 : offset);
+}
+
 int fstatfs(int fd, struct statfs *fs)
 {
 	int result = (int)syscall(SYS_fstatfs, fd, fs);
@@ -357,13 +365,24 @@ static int close_duplicates(void)
 	return closed;
 }
 
-/* The owner closes what is not its own, too: no byte is moved unsynchronized, the entry fails. */
+/*
+ * The owner closes what is not its own, too. An entry that its own thread runs fails, and no byte
+ * is moved unsynchronized; one that the port's thread happens to run works, with the descriptor
+ * there.
+ */
 static int owner_closes_all(struct proc_msg *msg)
 {
+	int status = RIG_OK;
+	uint32_t good = 0;
+
 	(void)msg;
 	PEER_CHECK(close_duplicates() == 1);
-	PEER_CHECK(run(RIG_WRITE, 0, 0, 64) == RIG_LOCAL_PROTECTION);
-	PEER_CHECK(buf.starts == 0 && buf.ends == 0);
+	for (int i = 0; i < 1000 && status == RIG_OK; i++) {
+		status = run(RIG_WRITE, 0, 0, 64);
+		good += status == RIG_OK;
+	}
+	PEER_CHECK(status == RIG_LOCAL_PROTECTION);
+	PEER_CHECK(buf.starts == good && buf.ends == good && buf.wrong == 0);
 	PEER_TRY(rig_close(nic));
 	return 0;
 }

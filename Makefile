@@ -33,7 +33,13 @@ check: all
 	@scripts/run_tests.sh $(BUILD)
 
 ci: check
+	@$(MAKE) unprivileged
 	@$(MAKE) sanitized
+
+# As nobody, from whom process_vm_* and userfaultfd are withheld, as in a container.
+.PHONY: unprivileged
+unprivileged: all
+	@scripts/unprivileged.sh $(BUILD) || test $$? = 77
 
 # What `make ci` adds to `make check`. The tidy tests look at optimised objects and at the tree.
 .PHONY: sanitized raced

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/tools.h"
+#include "tools/units.h"
 
 static const char *command_name = "";
 static volatile sig_atomic_t stop_signal;
@@ -15,12 +16,15 @@ void tool_name_set(const char *name)
 	command_name = name;
 }
 
+/* A message may hold a name that somebody else chose: a terminal must not obey it. */
 static void print_prefixed(const char *format, va_list args)
 {
+	char text[1024], shown[1024];
+
 	fflush(stdout);
-	fprintf(stderr, "rig5%s%s: ", *command_name ? " " : "", command_name);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), format, args);
+	fprintf(stderr, "rig5%s%s: %s\n", *command_name ? " " : "", command_name,
+		tool_printable(text, shown, sizeof(shown)));
 }
 
 void tool_error(const char *format, ...)

@@ -65,6 +65,9 @@ says "$work/send.err" "not a regular file"
 send 1 "$work/new
 line"
 says "$work/send.err" "control character"
+printf x >"$work/"$'red\e[31m'
+send 1 "$work/"$'red\e[31m'
+says "$work/send.err" "red?[31m"
 send 1 "$work/file" "$work/other/file"
 says "$work/send.err" "two files would be named 'file'"
 send 1 "$work/file"

@@ -4,7 +4,8 @@
  * oldest first, and when there is none left, one NAK or ACK.
  *
  * An acknowledgement covers everything before it, so it may not overtake a response
- * [IBTA1 9.7.5].
+ * [IBTA1 9.7.5]. What names the PSN of a READ or an atomic is its response, never an ACK: Linux
+ * takes an ACK for the response and ends the request without its data [linux rxe_completer].
  */
 #include "nic/nic_priv.h"
 
@@ -36,13 +37,14 @@ static void count_answer(struct nic *nic, uint8_t syndrome)
 }
 
 /* One ACK or NAK; false: no room. */
-static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
+static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn,
+			uint32_t msn)
 {
 	uint8_t *bth = nic_tx_open(nic, qp, ROCE_OP_RC_ACK, 0, false, psn, 0);
 
 	if (!bth)
 		return false;
-	store_aeth(bth + ROCE_BTH_BYTES, syndrome, qp->msn);
+	store_aeth(bth + ROCE_BTH_BYTES, syndrome, msn);
 	nic_tx_close(nic, qp, bth, ROCE_OP_RC_ACK, 0);
 	count_answer(nic, syndrome);
 	return true;
@@ -158,10 +160,10 @@ static bool send_response(struct nic *nic, struct nic_qp *qp)
 static bool send_last(struct nic *nic, struct nic_qp *qp)
 {
 	if (qp->nak_due) {
-		if (!send_answer(nic, qp, qp->nak_due, qp->nak_psn))
+		if (!send_answer(nic, qp, qp->nak_due, qp->nak_psn, qp->msn))
 			return false;
 	} else if (qp->ack_due) {
-		if (!send_answer(nic, qp, ROCE_SYNDROME_ACK, psn_add(qp->epsn, -1)))
+		if (!send_answer(nic, qp, ROCE_SYNDROME_ACK, qp->ack_psn, qp->ack_msn))
 			return false;
 	}
 	qp->nak_due = 0;

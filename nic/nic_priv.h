@@ -240,6 +240,8 @@ struct nic_qp {
 	uint8_t rx_kind; /* ROCE_KIND_SEND or _WRITE: a message is half in; else _UNKNOWN */
 	bool nak_sent;   /* no further NAK until epsn moves */
 	bool ack_due;
+	uint32_t ack_psn; /* of the last packet that an ACK may name: no READ, no atomic */
+	uint32_t ack_msn;
 	uint8_t nak_due;   /* AETH syndrome; 0: none */
 	bool last_words;   /* in error, but the NAK that says so is still to go out */
 	bool comm_est;     /* a packet has come */

@@ -166,6 +166,7 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	qp->op_head = qp->op_cur = qp->op_tail = 0;
 	qp->psn_una = qp->psn_send = qp->psn_next = qp->psn_high = 0;
 	qp->epsn = qp->msn = 0;
+	qp->ack_psn = qp->ack_msn = 0;
 	qp->rx_kind = ROCE_KIND_UNKNOWN;
 	qp->nak_sent = qp->ack_due = qp->last_words = qp->comm_est = false;
 	qp->nak_due = 0;
@@ -359,8 +360,10 @@ static void apply_params(const struct nic *nic, struct nic_qp *qp, const struct 
 		qp->retry_left = to->retry_count;
 	if (p->set & SET(RNR_RETRY))
 		qp->rnr_left = to->rnr_retry;
-	if (p->set & SET(RQ_PSN))
+	if (p->set & SET(RQ_PSN)) {
 		qp->epsn = to->rq_psn;
+		qp->ack_psn = psn_add(qp->epsn, -1);
+	}
 	if (p->set & SET(SQ_PSN))
 		qp->psn_una = qp->psn_send = qp->psn_next = qp->psn_high = to->sq_psn;
 }

@@ -308,6 +308,8 @@ static void taken(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 	} else {
 		qp->rx_kind = pkt->info->kind;
 	}
+	qp->ack_psn = psn_add(qp->epsn, -1);
+	qp->ack_msn = qp->msn;
 	if (pkt->ack_req && qp->state != NIC_QP_ERR)
 		owe_ack(nic, qp);
 }
@@ -380,6 +382,7 @@ static struct nic_res *new_res(struct nic_qp *qp, uint32_t psn_count, uint32_t *
 	    .msn = qp->msn,
 	};
 	move_epsn(qp, psn_count);
+	qp->ack_due = false; /* the response acknowledges what is before it */
 	return res;
 }
 

@@ -350,6 +350,42 @@ static void full_wire_stops_responses_and_loses_none(void **state)
 		"tx none");
 }
 
+/* Linux's requester takes a plain ACK with a READ's or an atomic's PSN for its response, and ends
+ * it without the data [linux rxe_completer]. */
+static void ack_of_a_send_never_has_the_psn_of_a_read_behind_it(void **state)
+{
+	(void)state;
+	HISTORY("setup rq_psn=5",
+		"recv va=0 len=64",
+		"fill va=100 len=16 pat=1",
+		"rx SEND_ONLY psn=5 a len=4 pat=2",
+		"rx READ_REQ psn=6 a va=100 total=16",
+		"tx READ_RESP_ONLY psn=6 len=16 pat=1 msn=2",
+		"tx none",
+		"cqe send len=4 idx=0",
+		"rx SEND_ONLY psn=5 a len=4 pat=2",
+		"tx ACK psn=5 msn=1",
+		"tx none",
+		"any va=0 len=4");
+}
+
+static void ack_of_a_write_never_has_the_psn_of_an_atomic_behind_it(void **state)
+{
+	(void)state;
+	HISTORY("setup rq_psn=0xfffffe",
+		"set64 va=8 value=40",
+		"rx WRITE_ONLY psn=0xfffffe a va=100 len=4 pat=1",
+		"rx FETCH_ADD psn=0xffffff a va=8 add=2",
+		"tx ATOMIC_ACK psn=0xffffff orig=40 msn=2",
+		"tx none",
+		"rx WRITE_ONLY psn=0xfffffe a va=100 len=4 pat=1",
+		"tx ACK psn=0xfffffe msn=1",
+		"rx WRITE_ONLY psn=0 a va=100 len=4 pat=1",
+		"tx ACK psn=0 msn=3",
+		"mem va=100 len=4 pat=1",
+		"mem64 va=8 value=42");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +394,8 @@ int main(void)
 		cmocka_unit_test(read_of_whole_packets),
 		cmocka_unit_test(read_over_the_psn_wrap),
 		cmocka_unit_test(duplicate_read_is_answered_again),
+		cmocka_unit_test(ack_of_a_send_never_has_the_psn_of_a_read_behind_it),
+		cmocka_unit_test(ack_of_a_write_never_has_the_psn_of_an_atomic_behind_it),
 		cmocka_unit_test(read_retried_from_the_middle),
 		cmocka_unit_test(read_retried_after_later_requests),
 		cmocka_unit_test(repetition_outside_the_first_read_is_dropped),

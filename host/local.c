@@ -511,6 +511,7 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 		local->foreign = word >> 48 == SHM_KIND_FOREIGN ? &foreign : NULL;
 		local->counters.rx_foreign += local->foreign != NULL;
 		run->take(run->ctx, packet, len);
+		local->foreign = NULL;
 	}
 }
 

@@ -120,3 +120,10 @@ const struct nic_counters *loop_counters(const struct rig_nic *nic)
 
 	return nic_counters(door->port->nic);
 }
+
+struct host_port *loop_port(const struct rig_nic *nic)
+{
+	const struct door_head *door = nic->os->ctx;
+
+	return door->port->host;
+}

@@ -313,6 +313,8 @@ static void test_hostile_slots(void **state)
 	    {"longest number", SHM_KIND_CELL, 0xffff, 0},
 	    {"over the end", SHM_KIND_CELL, 100, SHM_POOL_BYTES - 99},
 	    {"far away", SHM_KIND_CELL, 100, 0xffffffff},
+	    {"foreign, over the end", SHM_KIND_FOREIGN, 100, SHM_POOL_BYTES - 123},
+	    {"foreign, too long", SHM_KIND_FOREIGN, SHM_PACKET_BYTES_MAX + 1, 0},
 	};
 	struct sink sink = {0};
 	struct shm_ring *ring;
@@ -381,7 +383,7 @@ static void test_hostile_noise(void **state)
 		uint64_t word = base_prng_u64(&prng);
 
 		if (base_prng_below(&prng, 4))
-			word = (word & 0x0003ffff00000000u) | pair.b.rx[0].head;
+			word = (word & 0x0007ffff00000000u) | pair.b.rx[0].head;
 		slot->pool_off = (uint32_t)base_prng_u64(&prng) >> base_prng_below(&prng, 20);
 		atomic_store(&slot->word, word);
 		if (base_prng_below(&prng, 8) == 0)
@@ -443,6 +445,48 @@ static void test_await_room(void **state)
 	assert_int_equal(atomic_load(&pair.a.self->wake), SHM_ASLEEP);
 }
 
+static struct shm_foreign foreign_seen;
+static uint32_t foreign_count;
+
+static void foreign_take(void *ctx, const uint8_t *packet, size_t len)
+{
+	sink_take(ctx, packet, len);
+	if (!pair.b.foreign)
+		return;
+	foreign_seen = *pair.b.foreign;
+	foreign_count++;
+}
+
+/* A packet from elsewhere is handed on with what was around it, between others, and at any length
+ * that a packet may have. */
+static void test_handed_on(void **state)
+{
+	static const struct host_local_limit all = {EVERYTHING, EVERYTHING};
+	static const size_t lens[] = {12, 56, 57, 1000, 4136};
+	const struct shm_foreign from = {.sgid = {0x20, 1, [15] = 9},
+					 .udp_sport = 0xc777,
+					 .ip_id = 12,
+					 .dont_fragment = 1,
+					 .traffic_class = 0x69};
+	static uint8_t packet[SHM_PACKET_BYTES_MAX];
+	struct sink sink = {0};
+
+	(void)state;
+	open_a_to_b(&sink);
+	for (uint64_t i = 0; i < 5; i++) {
+		packet_fill(packet, 2 * i, lens[i]);
+		assert_true(host_local_hand_on(&pair.a, B_QPN, &from, packet, lens[i]));
+		assert_true(send_one(&pair.a, B_QPN, 2 * i + 1, lens[i]));
+	}
+	assert_int_equal(host_local_receive(&pair.b, &all, foreign_take, &sink), 10);
+	assert_int_equal(sink.wrong, 0);
+	assert_int_equal(foreign_count, 5);
+	assert_memory_equal(&foreign_seen, &from, sizeof(from));
+	assert_null(pair.b.foreign);
+	assert_false(host_local_hand_on(&pair.a, B_QPN, &from, packet, SHM_PACKET_BYTES_MAX));
+	assert_int_equal(pair.b.counters.rx_foreign, 5);
+}
+
 /* A member may send to itself. */
 static void test_to_oneself(void **state)
 {
@@ -475,6 +519,7 @@ int main(void)
 	    TEST(test_hostile_noise),
 	    TEST(test_wake),
 	    TEST(test_await_room),
+	    TEST(test_handed_on),
 	    TEST(test_to_oneself),
 	};
 

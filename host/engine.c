@@ -181,7 +181,7 @@ static bool pass_run(struct host_port *port, bool scan)
 	taken = host_local_receive(port->local, &limit, pass_take, port);
 	port->more = nic_run(port->nic, &budget, now_ns);
 	pass_flush_udp(port);
-	/* After what goes out, so that a message that was just posted does not wait for the look. */
+	/* After what goes out: a message that was just posted does not wait for the look. */
 	taken_udp = pass_receive_udp(port);
 	if (taken_udp) {
 		port->more = nic_run(port->nic, &budget, now_ns);

@@ -4,11 +4,12 @@
  * SO_REUSEPORT group, and a classic BPF program picks the socket by the block of the destination
  * queue pair [udp(7), socket(7) SO_ATTACH_REUSEPORT_CBPF].
  *
- * The kernel knows the sockets by index: a new one comes last, and when one is closed the last takes
- * its index. The registry keeps the same list (struct shm_group), which is changed together with the
- * group, under the join lock; and the program is written anew. The list can still be wrong: when
- * processes die it is not told in which order. Then a process gets packets of another's, hands them
- * on over the local wire, and learns from which index it got them; so the list gets right again.
+ * The kernel knows the sockets by index: a new one comes last, and when one is closed the last
+ * takes its index. The registry keeps the same list (struct shm_group), which is changed together
+ * with the group, under the join lock; and the program is written anew. The list can still be
+ * wrong: when processes die it is not told in which order. Then a process gets packets of
+ * another's, hands them on over the local wire, and learns from which index it got them; so the
+ * list gets right again.
  *
  * [own table] as in host/registry.h.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * host/host.h - the real world for the software NIC: the port it shares with other processes of
- * this user, the local wire between them, UDP to other hosts, guarded access to application memory, and who runs the
- * NIC when.
+ * this user, the local wire between them, UDP to other hosts, guarded access to application memory,
+ * and who runs the NIC when.
  *
  * One struct host_port is this process's membership of one port (user, network namespace, address).
  * It owns the arena's lock, the engine thread, the registry mapping and the rings. The NIC core

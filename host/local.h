@@ -105,8 +105,8 @@ void host_local_free(struct host_local *local);
 uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len);
 void host_local_commit(struct host_local *local);
 void host_local_cancel(struct host_local *local);
-/* host_local_hand_on - sends a packet that came from elsewhere to the owner of dqpn. false: not now,
- * or the packet is too long. */
+/* host_local_hand_on - sends a packet that came from elsewhere to the owner of dqpn. false: not
+ * now, or the packet is too long. */
 bool host_local_hand_on(struct host_local *local, uint32_t dqpn, const struct shm_foreign *foreign,
 			const uint8_t *packet, size_t len);
 

@@ -53,8 +53,8 @@ enum {
 #define SHM_LOCK_JOIN         0
 #define SHM_LOCK_MEMBER(slot) (16 + (slot))
 
-/* The members' UDP sockets, in the kernel's order as far as it is known: host/group.h. Changed under
- * the join lock. */
+/* The members' UDP sockets, in the kernel's order as far as it is known: host/group.h. Changed
+ * under the join lock. */
 struct shm_group {
 	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t version; /* of the program */
 	_Atomic uint32_t count;

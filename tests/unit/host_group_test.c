@@ -360,7 +360,7 @@ static void test_learning(void **state)
 	assert_in_range(rounds, 2, 4);
 }
 
-/* A member that died without a word: who finds that out takes it from the list, as the kernel did. */
+/* A member that died without a word: who finds out takes it from the list, as the kernel did. */
 static void test_death(void **state)
 {
 	(void)state;

@@ -289,7 +289,7 @@ class Guest:
     `control` speaks to the agent, `guest.eth` takes Ethernet frames as datagrams and `host.eth` is
     where it sends its own; or its network card is the tap device named. Dies with this process."""
 
-    def __init__(self, cache, folder, tap=None, prefix=()):
+    def __init__(self, cache, folder, tap=None, words=""):
         self.folder = folder
         os.makedirs(folder, exist_ok=True)
         for name in ("control", "guest.eth", "host.eth", "console"):
@@ -307,12 +307,12 @@ class Guest:
                    "-smp", "1", "-display", "none", "-no-reboot", "-nodefaults",
                    "-kernel", os.path.abspath(f"{cache}/boot/vmlinux"),
                    "-initrd", os.path.abspath(f"{cache}/boot/initrd"),
-                   "-append", "console=ttyS0 quiet panic=-1", "-serial", "file:console",
+                   "-append", f"console=ttyS0 quiet panic=-1 {words}", "-serial", "file:console",
                    "-serial", "unix:control,server=on,wait=off", "-netdev", net,
                    "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:77:00:02,romfile="]
         self.log = open(f"{folder}/qemu.log", "w", encoding="utf-8")
         environment = dict(os.environ, QEMU_MODULE_DIR=f"{library_folder(root)}/qemu")
-        self.process = subprocess.Popen([*prefix, *qemu, *machine], cwd=folder, env=environment,
+        self.process = subprocess.Popen([*qemu, *machine], cwd=folder, env=environment,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         preexec_fn=die_with_parent)
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The guest's first process: loads Soft-RoCE, gives the network card its addresses, and runs the
-# agent on the second serial line. The guest is 10.77.0.2 and fd77::2.
+# agent on the second serial line. The guest is 10.77.0.2 and fd77::2. With "spin" on its command
+# line it makes queue pairs in the background until they have large numbers.
 /bin/busybox --install -s /bin
 export PATH=/bin:/sbin:/usr/bin
 mount -t proc proc /proc
@@ -25,7 +26,10 @@ while [ ! -e /dev/infiniband/uverbs0 ] && [ $i -lt 100 ]; do
 done
 ulimit -l unlimited
 stty -F /dev/ttyS1 raw -echo
-echo "READY after $(cut -d' ' -f1 /proc/uptime) s"
+echo "up after $(cut -d' ' -f1 /proc/uptime) s"
+case " $(cat /proc/cmdline) " in
+*" spin "*) agent rxe0 65535 & ;;
+esac
 while :; do
 	agent rxe0 </dev/ttyS1 >/dev/ttyS1 2>/dev/console
 	echo "the agent ended: $?"

@@ -117,17 +117,39 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 		hear_ahead();
 }
 
-const char *agent_ask(struct side *side, unsigned int timeout_ms, const char *format, ...)
+void agent_begin(struct side *side, const char *format, ...)
 {
 	va_list ap;
 
 	(void)side;
+	hear_ahead();
+	va_start(ap, format);
+	say(format, ap);
+	va_end(ap);
+}
+
+const char *agent_end(struct side *side, unsigned int timeout_ms)
+{
+	(void)side;
+	hear(timeout_ms);
+	return agent.line[2] == ' ' ? agent.line + 3 : "";
+}
+
+const char *agent_ask(struct side *side, unsigned int timeout_ms, const char *format, ...)
+{
+	va_list ap;
+
 	va_start(ap, format);
 	say(format, ap);
 	va_end(ap);
 	hear_ahead();
-	hear(timeout_ms);
-	return agent.line[2] == ' ' ? agent.line + 3 : "";
+	return agent_end(side, timeout_ms);
+}
+
+int agent_gid_index(const struct side *side, enum side_family family)
+{
+	(void)side;
+	return agent.gid_index[family];
 }
 
 /* ---- the side -------------------------------------------------------------------------------- */
@@ -153,16 +175,21 @@ static void settle(struct side *side)
 }
 
 /* However many answers are still to come: the one to hello is the last. */
-static void abandon(struct side *side)
+static void greet(void)
 {
-	(void)side;
-	agent.ahead = 0;
-	tell("destroy qp=%s", agent.qp);
 	tell("hello");
 	do
 		read_line(ANSWER_MS);
 	while (strcmp(agent.line, "ok agent") != 0);
 	agent.ahead = 0;
+}
+
+static void abandon(struct side *side)
+{
+	(void)side;
+	agent.ahead = 0;
+	tell("destroy qp=%s", agent.qp);
+	greet();
 }
 
 static void connect_to(struct side *side, const struct side_link *link)
@@ -358,7 +385,7 @@ void agent_open(struct side *side, const char *path, uint64_t va, struct pump pu
 	agent.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (agent.fd < 0 || connect(agent.fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		fail_msg("%s: %s", path, strerror(errno));
-	assert_string_equal(agent_ask(side, ANSWER_MS, "hello"), "agent");
+	greet();
 	if (sscanf(agent_ask(side, ANSWER_MS, "memory va=0x%llx len=%d", (unsigned long long)va,
 			     SIDE_MEMORY_BYTES),
 		   "key=%x bare=%x", &side->key, &side->bare_key) != 2)

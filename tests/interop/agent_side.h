@@ -24,4 +24,12 @@ void agent_close(struct side *side);
 const char *agent_ask(struct side *side, unsigned int timeout_ms, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* agent_begin - sends a command; agent_end - its answer, which is the next to come. Meanwhile the
+ * agent must not be asked for anything. */
+void agent_begin(struct side *side, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *agent_end(struct side *side, unsigned int timeout_ms);
+
+/* agent_gid_index - where the guest's table has its GID of a family. */
+int agent_gid_index(const struct side *side, enum side_family family);
+
 #endif

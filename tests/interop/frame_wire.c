@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "abi/dump.h"
 #include "abi/icrc.h"
 #include "tests/interop/frame_wire.h"
 
@@ -120,10 +121,38 @@ static void take_solicitation(struct frame_wire *wire, const uint8_t *frame, siz
 	wire->answered++;
 }
 
+/* ---- the log --------------------------------------------------------------------------------- */
+
+static void log_packet(struct frame_wire *wire, const struct frame_way *way, const uint8_t *frame,
+		       size_t len_bytes, const char *fate)
+{
+	char *line = wire->log[wire->logged++ % FRAME_LOG_LINES], text[DUMP_BYTES];
+	struct roce_frame decoded;
+	struct roce_pkt pkt;
+
+	if (roce_frame_decode(&decoded, frame, len_bytes) != ROCE_FRAME_OK ||
+	    roce_pkt_decode(&pkt, decoded.bth, decoded.bth_bytes) != ROCE_OK)
+		snprintf(text, sizeof(text), "%zu bytes", len_bytes);
+	else
+		roce_pkt_dump(text, sizeof(text), &pkt);
+	snprintf(line, FRAME_LOG_BYTES, "%llu us, %s: %s%s",
+		 (unsigned long long)(now_ns() / 1000 % 10000000), way->name, text, fate);
+}
+
+void frame_wire_print_log(struct frame_wire *wire)
+{
+	uint64_t i = wire->logged > FRAME_LOG_LINES ? wire->logged - FRAME_LOG_LINES : 0;
+
+	for (; i < wire->logged; i++)
+		printf("    %s\n", wire->log[i % FRAME_LOG_LINES]);
+	wire->logged = 0;
+}
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 static void release(struct frame_wire *wire, struct frame_way *way, struct frame_held *held)
 {
+	log_packet(wire, way, held->bytes, held->len_bytes, " (after others)");
 	way->forward(wire, held->bytes, held->len_bytes);
 	held->len_bytes = 0;
 }
@@ -152,6 +181,17 @@ static bool hold(struct frame_way *way, const uint8_t *frame, size_t len_bytes, 
 	return false;
 }
 
+static const char *fate_of(const struct fault_verdict *verdict)
+{
+	if (verdict->drop)
+		return " (dropped)";
+	if (verdict->behind)
+		return " (held back)";
+	if (verdict->corrupt)
+		return " (corrupted)";
+	return verdict->duplicate ? " (twice)" : "";
+}
+
 /* Sends a RoCE frame its way, or not; transport_off is where its BTH starts. */
 static void pass(struct frame_wire *wire, struct frame_way *way, uint8_t *frame, size_t len_bytes,
 		 size_t transport_off)
@@ -159,6 +199,7 @@ static void pass(struct frame_wire *wire, struct frame_way *way, uint8_t *frame,
 	struct fault_verdict verdict =
 	    fault_judge(&way->fault, len_bytes - transport_off, now_ns());
 
+	log_packet(wire, way, frame, len_bytes, fate_of(&verdict));
 	if (verdict.drop)
 		return;
 	if (verdict.corrupt)
@@ -366,6 +407,8 @@ void frame_wire_open(struct frame_wire *wire, struct fake_world *world, const ch
 
 	memset(wire, 0, sizeof(*wire));
 	wire->world = world;
+	wire->out.name = "from rig5";
+	wire->in.name = "from Linux";
 	wire->out.forward = send_frame;
 	wire->in.forward = take_roce;
 	frame_wire_faults(wire, NULL, NULL);

@@ -21,12 +21,15 @@ enum {
 	FRAME_BYTES = ROCE_ETH_BYTES + ROCE_IPV6_BYTES + ROCE_UDP_BYTES + ROCE_BTH_BYTES +
 		      ROCE_ATOMIC_BYTES + ROCE_MTU_MAX_BYTES + ROCE_ICRC_BYTES + 64,
 	FRAME_HELD_MAX = 16,
+	FRAME_LOG_LINES = 128,
+	FRAME_LOG_BYTES = 330,
 };
 
 struct frame_wire;
 
 /* One direction's bad luck. */
 struct frame_way {
+	const char *name;
 	struct fault fault;
 	/* Puts a frame on its way for good. */
 	void (*forward)(struct frame_wire *wire, const uint8_t *frame, size_t len_bytes);
@@ -48,6 +51,8 @@ struct frame_wire {
 	uint64_t icrc_wrong;     /* of those that were not corrupted here */
 	uint64_t broken;         /* frames to us that make no sense */
 	uint64_t answered;       /* ARP requests and solicitations */
+	uint64_t logged;         /* lines so far; the last of them are here */
+	char log[FRAME_LOG_LINES][FRAME_LOG_BYTES];
 };
 
 extern const uint8_t frame_wire_gids[2][16]; /* IPv4, IPv6 */
@@ -60,6 +65,10 @@ void frame_wire_close(struct frame_wire *wire);
 /* frame_wire_faults - from now on; NULL: none. What was held back is gone. */
 void frame_wire_faults(struct frame_wire *wire, const struct fault_config *out,
 		       const struct fault_config *in);
+
+/* frame_wire_print_log - the last packets and what happened to them, a line each, on stdout; and
+ * forgets them. */
+void frame_wire_print_log(struct frame_wire *wire);
 
 /*
  * frame_wire_until - lets the core and its peer run until fd (-1: none) can be read, stop(ctx)

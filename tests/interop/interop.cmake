@@ -12,7 +12,7 @@ rig5_link_layers(interop_rxe_rows test_support lib ${RIG5_LAYERS})
 target_link_libraries(interop_rxe_rows PRIVATE PkgConfig::CMOCKA)
 
 add_executable(interop_udp_rows interop/udp_rows.c interop/rows.c interop/row_table.c
-	interop/agent_side.c interop/lib_side.c interop/local_memory.c)
+	interop/agent_side.c interop/lib_side.c interop/local_memory.c interop/pingpong.c)
 rig5_link_layers(interop_udp_rows test_support ${RIG5_LAYERS})
 target_link_libraries(interop_udp_rows PRIVATE PkgConfig::CMOCKA)
 

@@ -20,8 +20,10 @@ enum {
 	RECEIVE_EXTRA = 64,   /* a receive has more room than its message */
 	GAP = 256,
 	ATOMIC_OFF = SIDE_MEMORY_BYTES - 64,
-	TIMEOUT = 14,   /* 67 ms */
-	RETRY = 6,      /* with 7 Linux tries for ever [linux rxe_completer] */
+	TIMEOUT = 14, /* 67 ms */
+	/* Seven is for ever to Linux, and each NAK of a gap counts [linux rxe_completer]. */
+	RETRY_PLAIN = 7,
+	RETRY_BAD = 6,  /* where the other side may be dead */
 	RNR_TIMER = 12, /* 0.64 ms */
 	RNR_WAIT_MS = 20,
 	WAIT_MS = 20000,
@@ -380,7 +382,7 @@ static void link_sides(void)
 				 .sq_psn = psn ? psn : 0x123,
 				 .rq_psn = psn ? psn : 0x456,
 				 .timeout = TIMEOUT,
-				 .retry = RETRY,
+				 .retry = play.row->kind > ROW_RNR ? RETRY_BAD : RETRY_PLAIN,
 				 .rnr_retry = play.row->kind == ROW_RNR_EXCEEDED ? 2 : 7,
 				 .rnr_timer = RNR_TIMER,
 				 .dqpn = answers->qpn};

@@ -27,7 +27,7 @@ def main():
     except _guest.Unavailable as why:
         print(f"skipped: {why}")
         return SKIPPED
-    with _guest.Guest(cache, folder) as guest:
+    with _guest.Guest(cache, folder, words="spin") as guest:
         guest.wait_ready(BOOT_S)
         print(f"the guest is up after {time.monotonic() - start:.1f} s", flush=True)
         status = _guest.watch([f"{build}/tests/interop_rxe_rows", folder, *part], ROWS_S, verbose)

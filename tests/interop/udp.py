@@ -51,6 +51,9 @@ def inside(build, verbose, part):
         print(f"the guest is up after {time.monotonic() - start:.1f} s", flush=True)
         status = _guest.watch([f"{build}/tests/interop_udp_rows", folder, *part], ROWS_S, verbose,
                               {"RIG5_SOFT": "ipv4,addr=10.77.0.1;ipv6,addr=fd77::1"})
+        if "invalid data" in guest.console():
+            print("ibv_rc_pingpong -c found wrong data")
+            status = 1
         if status != 0:
             print(guest.console())
     print(f"done after {time.monotonic() - start:.1f} s")

@@ -20,6 +20,7 @@
 
 #include "tests/interop/agent_side.h"
 #include "tests/interop/lib_side.h"
+#include "tests/interop/pingpong.h"
 #include "tests/interop/rows.h"
 
 enum { RUNS_MAX = 256, NAME_BYTES = 128 };
@@ -61,6 +62,7 @@ static void play(void **state)
 			      .loses = now->loses};
 
 	row_play(&row);
+	assert_in_range(our_side->qpn, 0x10000, 0xffffff);
 }
 
 static int after(void **state)
@@ -140,6 +142,39 @@ static int play_wire(const char *part)
 	return _cmocka_run_group_tests("udp", tests, n, set_up, tear_down);
 }
 
+/* ---- ibv_rc_pingpong ------------------------------------------------------------------------- */
+
+static const struct pingpong game = {.guest = &linux_side,
+				     .nic = "ipv4",
+				     .host = "10.77.0.1",
+				     .there = "10.77.0.2",
+				     .count = 200,
+				     .len_bytes = 3000,
+				     .mtu_bytes = 1024};
+
+static void ibv_rc_pingpong_calls_the_library(void **state)
+{
+	(void)state;
+	pingpong_serve(&game);
+}
+
+static void the_library_calls_ibv_rc_pingpong(void **state)
+{
+	(void)state;
+	pingpong_call(&game);
+}
+
+static int play_pingpong(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(ibv_rc_pingpong_calls_the_library),
+	    cmocka_unit_test(the_library_calls_ibv_rc_pingpong),
+	};
+
+	now = wires;
+	return cmocka_run_group_tests_name("ibv_rc_pingpong", tests, set_up, tear_down);
+}
+
 int main(int argc, char **argv)
 {
 	const char *part = argc > 2 ? argv[2] : NULL;
@@ -151,5 +186,7 @@ int main(int argc, char **argv)
 	}
 	for (now = wires; now < wires + WIRES; now++)
 		failed += play_wire(part);
+	if (!part || strcmp(part, "pingpong") == 0)
+		failed += play_pingpong();
 	return failed != 0;
 }

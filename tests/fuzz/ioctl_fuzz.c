@@ -216,12 +216,58 @@ static int step_raw(void)
 	return rig_run(&rig);
 }
 
+/* The calls that only ask: device, port, GIDs, mlx5's attributes; what they are asked with is any. */
+static int step_query(void)
+{
+	static const uint16_t methods[] = {UVERBS_METHOD_QUERY_PORT, UVERBS_METHOD_GET_CONTEXT,
+					   UVERBS_METHOD_QUERY_GID_TABLE,
+					   UVERBS_METHOD_QUERY_GID_ENTRY};
+	uint8_t request[64], count = 1 + fuzz_u8(&in) % 4;
+	uint8_t kind = fuzz_u8(&in);
+
+	fuzz_bytes(&in, request, sizeof(request));
+	if (kind & 1)
+		return rig_write(&rig, kind & 2 ? kind >> 2 : IB_USER_VERBS_CMD_QUERY_DEVICE | kind << 28,
+				 request, fuzz_u8(&in) % sizeof(request), NULL,
+				 fuzz_u16(&in) % 1024, NULL, fuzz_u8(&in));
+	rig_call(&rig, UVERBS_OBJECT_DEVICE, methods[kind >> 1 & 3]);
+	for (uint8_t i = 0; i < count; i++) {
+		if (fuzz_u8(&in) & 1)
+			rig_in64(&rig, i, fuzz_odd(&in));
+		else
+			(void)rig_out(&rig, i, fuzz_u16(&in) % 512);
+	}
+	return rig_run(&rig);
+}
+
+/* A path of sysfs: one that there is, or nearly. */
+static void step_sysfs(void)
+{
+	static const char *const starts[] = {"", "class/infiniband/soft0/",
+					     "class/infiniband/soft0/ports/1/",
+					     "class/infiniband/soft0/ports/1/gid_attrs/",
+					     "class/infiniband_verbs/uverbs0/"};
+	static const char *const ends[] = {"node_guid", "gids/0", "types/1", "ndevs/0", "state",
+					   "rate", "ibdev", "fw_ver", "lid", "pkeys/0"};
+	uint8_t which = fuzz_u8(&in);
+	char path[128], name[64], end[16] = {0};
+	int len;
+
+	fuzz_bytes(&in, end, sizeof(end) - 1);
+	snprintf(path, sizeof(path), "%s%s", starts[which % 5],
+		 which & 0x80 ? end : ends[which / 5 % 10]);
+	memset(name, 'x', sizeof(name));
+	len = kern_sysfs_read(rig.kern, path, name, sizeof(name) - 1);
+	FUZZ_CHECK(len < (int)sizeof(name) && name[sizeof(name) - 1] == 'x');
+	if (kern_sysfs_list(rig.kern, path, fuzz_u8(&in), name, sizeof(name)) == 0)
+		FUZZ_CHECK(memchr(name, 0, sizeof(name)));
+}
+
 /* Not a call: the request number, registers, rings, mmap, closed channels, sysfs. */
 static int step_outside(void)
 {
 	struct rig_channel *channel = &rig.channels[fuzz_u8(&in) % RIG_CHANNELS];
 	uint8_t kind = fuzz_u8(&in) % 6;
-	char path[48] = {0}, text[64];
 	uint32_t page = 0, count = 0;
 
 	if (kind == 0) {
@@ -236,10 +282,7 @@ static int step_outside(void)
 		kern_channel_release(channel->kern);
 		channel->open = false;
 	} else if (kind == 4) {
-		fuzz_bytes(&in, path, sizeof(path) - 1);
-		FUZZ_CHECK(kern_sysfs_read(rig.kern, path, text, sizeof(text)) <=
-			   (int)sizeof(text));
-		(void)kern_sysfs_list(rig.kern, path, fuzz_u8(&in), text, sizeof(text));
+		step_sysfs();
 	} else {
 		return kern_ioctl(rig.file, fuzz_odd(&in), address(), rig.now_ns);
 	}
@@ -248,7 +291,9 @@ static int step_outside(void)
 
 static int step(void)
 {
-	switch (fuzz_u8(&in) % 8) {
+	switch (fuzz_u8(&in) % 9) {
+	case 8:
+		return step_query();
 	case 0:
 	case 1:
 	case 2:

@@ -284,6 +284,8 @@ static void check_status(const struct side *side, unsigned int i, const char *wh
 /*
  * A queue pair that has sent a fatal NAK is in the error state and answers nothing any more. If the
  * NAK gets lost, or with it an earlier answer, the asking side cannot know and gives up in the end.
+ * A NAK that overtakes the answer to a READ or an atomic counts as lost, too: the asking side asks
+ * again from there.
  */
 static bool gave_up(const struct message *m, enum rig_status got)
 {

@@ -40,7 +40,7 @@ extern const unsigned int row_count;
 struct row_run {
 	struct side *asks, *answers;
 	const struct row *row;
-	bool loses; /* packets may get lost on the way */
+	bool loses; /* packets may get lost on the way, or overtake others */
 };
 
 /* row_abandon - after a row that failed: its queue pairs go. */

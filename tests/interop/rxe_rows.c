@@ -33,7 +33,7 @@ static const struct {
     {"", "", false, false},
     {", packets dropped", "drop=12%", true, false},
     {", packets doubled", "duplicate=25%", false, false},
-    {", packets reordered", "reorder=25%", false, false},
+    {", packets reordered", "reorder=25%", true, false},
     {", packets corrupted", "corrupt=8%", true, false},
     {", Linux's queue pair over 65535", "", false, true},
 };

@@ -5,7 +5,8 @@
 # as nobody, with process_vm_* and userfaultfd refused (tests/proc/deny.c).
 #
 # In a directory of its own: nobody may not write in the build directory, which is why
-# installed_tree is left out. Exit status 1 if a test fails; 77 if nobody may not read the build.
+# the tests that install are left out. Exit status 1 if a test fails; 77 if nobody may not read the
+# build.
 set -u
 
 build=$(cd "${1:?usage: unprivileged.sh <build directory>}" && pwd)
@@ -21,4 +22,5 @@ if ! (cd "$work" && TMPDIR=$work HOME=$work "$deny" test -x "$deny"); then
 fi
 cd "$work" || exit 1
 TMPDIR=$work HOME=$work "$deny" ctest --output-on-failure --no-label-summary --no-tests=error -j 2 \
-	-L '^(unit|proc|tools)$' -E '^(tools\.installed_tree|unit\.(abi|base|fault|nic|kern)_.*)$' </dev/null
+	-L '^(unit|proc|tools)$' \
+	-E '^(tools\.(installed_tree|readme_example)|unit\.(abi|base|fault|nic|kern)_.*)$' </dev/null

@@ -216,20 +216,21 @@ static int step_raw(void)
 	return rig_run(&rig);
 }
 
-/* The calls that only ask: device, port, GIDs, mlx5's attributes; what they are asked with is any. */
+/* The calls that only ask: device, port, GIDs. What they are asked with is any. */
 static int step_query(void)
 {
 	static const uint16_t methods[] = {UVERBS_METHOD_QUERY_PORT, UVERBS_METHOD_GET_CONTEXT,
 					   UVERBS_METHOD_QUERY_GID_TABLE,
 					   UVERBS_METHOD_QUERY_GID_ENTRY};
+	uint32_t extended = IB_USER_VERBS_CMD_QUERY_DEVICE | IB_USER_VERBS_CMD_FLAG_EXTENDED;
 	uint8_t request[64], count = 1 + fuzz_u8(&in) % 4;
 	uint8_t kind = fuzz_u8(&in);
 
 	fuzz_bytes(&in, request, sizeof(request));
 	if (kind & 1)
-		return rig_write(&rig, kind & 2 ? kind >> 2 : IB_USER_VERBS_CMD_QUERY_DEVICE | kind << 28,
-				 request, fuzz_u8(&in) % sizeof(request), NULL,
-				 fuzz_u16(&in) % 1024, NULL, fuzz_u8(&in));
+		return rig_write(&rig, kind & 2 ? kind >> 2 : extended, request,
+				 fuzz_u8(&in) % sizeof(request), NULL, fuzz_u16(&in) % 1024, NULL,
+				 fuzz_u8(&in));
 	rig_call(&rig, UVERBS_OBJECT_DEVICE, methods[kind >> 1 & 3]);
 	for (uint8_t i = 0; i < count; i++) {
 		if (fuzz_u8(&in) & 1)

@@ -33,7 +33,7 @@ enum {
 struct target {
 	uint8_t victim[16]; /* the port's GID */
 	uint8_t friend[16]; /* its peer's */
-	char capture[64];   /* of what a process of the friend's address sent it before */
+	char capture[128];  /* of what a process of the friend's address sent it before */
 	uint32_t datagrams;
 };
 
@@ -282,14 +282,15 @@ static struct proc *start_on(const char *config, const char *capture, uint64_t s
 static void test_garbage_under_load(void **state)
 {
 	char near[64], far[64];
-	struct target target = {.capture = "garbage.pcap",
-				.datagrams = DATAGRAMS / proc_scale()};
+	struct target target = {.datagrams = DATAGRAMS / proc_scale()};
+	const char *folder = getenv("TMPDIR");
 	struct proc_msg msg = {0}, before = {0}, after = {0};
 	struct proc *friend, *old, *victim, *attacker;
 	struct peer_pair load, earlier;
 
 	(void)state;
-	snprintf(target.capture, sizeof(target.capture), "garbage-%d.pcap", getpid());
+	snprintf(target.capture, sizeof(target.capture), "%s/rig5-garbage-%d.pcap",
+		 folder ? folder : "/tmp", getpid());
 	(void)proc_new_port();
 	snprintf(far, sizeof(far), "%s", getenv("RIG5_SOFT"));
 	(void)proc_new_port();

@@ -153,7 +153,7 @@ static void no_system_call(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	skip(); /* its runtime makes system calls of its own, and waits for ever for those refused */
+	skip(); /* its runtime makes system calls of its own, and waits for those refused */
 #endif
 	status = strict_status(false);
 	assert_true(WIFEXITED(status));

@@ -719,7 +719,7 @@ int main(void)
 	    cmocka_unit_test(test_fork),
 	    cmocka_unit_test(test_close_all),
 	    cmocka_unit_test(test_two_users),
-		cmocka_unit_test(test_two_users_of_infiniband),
+	    cmocka_unit_test(test_two_users_of_infiniband),
 	    cmocka_unit_test(test_bad_addresses),
 	    cmocka_unit_test(test_udp_port_taken),
 	    cmocka_unit_test(test_idle_is_free),

@@ -25,6 +25,18 @@
 enum { MS = 5000 /* far more than anything here takes */ };
 
 /* A child with a line each way. */
+/* at - address n of this run: two runs of this test at once must not share a port. */
+static const char *at(unsigned int n)
+{
+	static char text[32][16];
+	static unsigned int run; /* the first process's, whoever asks */
+
+	if (run == 0)
+		run = (unsigned int)getpid();
+	snprintf(text[n], sizeof(text[n]), "127.%u.%u.%u", 64 | (run >> 8 & 63), run & 255, n);
+	return text[n];
+}
+
 struct child {
 	pid_t pid;
 	int to, from;
@@ -171,31 +183,31 @@ static void exchange(const char *address, int (*peer_body)(const char *, int, in
 static void test_engines_only(void **state)
 {
 	(void)state;
-	exchange("127.0.9.1", passive, false);
+	exchange(at(1), passive, false);
 }
 
 static void test_both_poll(void **state)
 {
 	(void)state;
-	exchange("127.0.9.2", polling, true);
+	exchange(at(2), polling, true);
 }
 
 static void test_one_polls(void **state)
 {
 	(void)state;
-	exchange("127.0.9.3", passive, true);
-	exchange("127.0.9.3", polling, false);
+	exchange(at(3), passive, true);
+	exchange(at(3), polling, false);
 }
 
 /* Three members: the third is reached by both others, numbers do not meet. */
 static void test_three(void **state)
 {
-	struct child a = start(passive, "127.0.9.4");
+	struct child a = start(passive, at(4));
 	uint32_t qpn_a = (uint32_t)told(a.from);
-	struct child b = start(passive, "127.0.9.4");
+	struct child b = start(passive, at(4));
 	uint32_t qpn_b = (uint32_t)told(b.from), qpn;
 	struct nic nic;
-	struct host_port *port = stub_start(&nic, "127.0.9.4", &qpn);
+	struct host_port *port = stub_start(&nic, at(4), &qpn);
 
 	(void)state;
 	assert_non_null(port);
@@ -223,10 +235,10 @@ static void test_three(void **state)
  * packets. */
 static void test_kill_and_rejoin(void **state)
 {
-	struct child victim = start(passive, "127.0.9.5"), heir, second;
+	struct child victim = start(passive, at(5)), heir, second;
 	uint32_t dead = (uint32_t)told(victim.from), peer, qpn;
 	struct nic nic;
-	struct host_port *port = stub_start(&nic, "127.0.9.5", &qpn);
+	struct host_port *port = stub_start(&nic, at(5), &qpn);
 	bool untaken;
 	int status, slot;
 
@@ -247,7 +259,7 @@ static void test_kill_and_rejoin(void **state)
 	}
 	assert_int_equal(nic.to_send, 0);
 	assert_false(untaken);
-	heir = start(passive, "127.0.9.5");
+	heir = start(passive, at(5));
 	peer = (uint32_t)told(heir.from);
 	assert_int_not_equal(peer, dead);
 	assert_int_equal(host_registry_owner(&port->registry, dead), -1);
@@ -257,7 +269,7 @@ static void test_kill_and_rejoin(void **state)
 	assert_true(slot == 0 || slot == 2);
 	for (int i = 0; slot && i < MS && port->local->self->reading[0] & 1; i++)
 		usleep(1000);
-	second = start(passive, "127.0.9.5");
+	second = start(passive, at(5));
 	assert_int_equal(host_registry_owner(&port->registry, (uint32_t)told(second.from)),
 			 2 - slot);
 	assert_int_equal(finish(&second), 0);
@@ -273,10 +285,10 @@ static void test_kill_and_rejoin(void **state)
 /* Stopped: its packets stay untaken, it lives, and it takes them all when it goes on. */
 static void test_stop(void **state)
 {
-	struct child child = start(passive, "127.0.9.6");
+	struct child child = start(passive, at(6));
 	uint32_t peer = (uint32_t)told(child.from), qpn;
 	struct nic nic;
-	struct host_port *port = stub_start(&nic, "127.0.9.6", &qpn);
+	struct host_port *port = stub_start(&nic, at(6), &qpn);
 
 	(void)state;
 	assert_non_null(port);
@@ -301,8 +313,8 @@ static void test_stop(void **state)
 /* All members stopped: a newcomer says so, after two seconds, and joins once they go on. */
 static void test_nobody_answers(void **state)
 {
-	struct host_port_config config = {.name = "soft0", .address = "127.0.9.7"};
-	struct child child = start(passive, "127.0.9.7");
+	struct host_port_config config = {.name = "soft0", .address = at(7)};
+	struct child child = start(passive, at(7));
 	uint32_t peer = (uint32_t)told(child.from);
 	struct host_port *port;
 	char why[256];
@@ -312,7 +324,7 @@ static void test_nobody_answers(void **state)
 	kill(child.pid, SIGSTOP);
 	assert_int_equal(host_port_join(&config, &port, why, sizeof(why)), -ETIMEDOUT);
 	assert_non_null(strstr(why, "stopped"));
-	assert_non_null(strstr(why, "127.0.9.7"));
+	assert_non_null(strstr(why, at(7)));
 	kill(child.pid, SIGCONT);
 	assert_int_equal(host_port_join(&config, &port, why, sizeof(why)), 0);
 	host_port_leave(port);
@@ -322,13 +334,13 @@ static void test_nobody_answers(void **state)
 /* A member that just ends: nothing is left of it, nor of a port whose only member it was. */
 static void test_exit_without_leave(void **state)
 {
-	struct child child = start(careless, "127.0.9.8");
+	struct child child = start(careless, at(8));
 
 	(void)state;
 	assert_int_not_equal(told(child.from), UINT64_MAX);
-	assert_true(name_taken("127.0.9.8"));
+	assert_true(name_taken(at(8)));
 	assert_int_equal(finish(&child), 0);
-	assert_false(name_taken("127.0.9.8"));
+	assert_false(name_taken(at(8)));
 }
 
 /* ---- fork ----------------------------------------------------------------------------------- */
@@ -361,7 +373,7 @@ static int forker(const char *address, int in, int out)
 
 static void test_fork(void **state)
 {
-	struct child child = start(forker, "127.0.9.9");
+	struct child child = start(forker, at(9));
 	int status;
 
 	(void)state;
@@ -369,7 +381,7 @@ static void test_fork(void **state)
 	assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
 	assert_int_equal(status, 0);
 	/* The grandchild still waits for us; the port is gone all the same. */
-	assert_false(name_taken("127.0.9.9"));
+	assert_false(name_taken(at(9)));
 	close(child.to);
 	close(child.from);
 }
@@ -394,7 +406,7 @@ static int closer(const char *address, int in, int out)
 static void test_close_all(void **state)
 {
 	(void)state;
-	exchange("127.0.9.10", closer, false);
+	exchange(at(10), closer, false);
 }
 
 /* ---- other users ---------------------------------------------------------------------------- */
@@ -506,7 +518,7 @@ static void test_bad_addresses(void **state)
 /* Somebody has the RoCE port of the address, as a loaded rdma_rxe would. */
 static void test_udp_port_taken(void **state)
 {
-	struct host_port_config config = {.name = "soft0", .address = "127.0.9.11"};
+	struct host_port_config config = {.name = "soft0", .address = at(11)};
 	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(4791)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct host_port *port;
@@ -548,7 +560,7 @@ static void test_idle_is_free(void **state)
 {
 	struct nic nic;
 	uint32_t qpn;
-	struct host_port *port = stub_start(&nic, "127.0.9.12", &qpn);
+	struct host_port *port = stub_start(&nic, at(12), &qpn);
 	struct rusage before, after;
 	uint64_t cpu, runs;
 
@@ -577,7 +589,7 @@ static void test_polling_ends(void **state)
 {
 	struct nic nic;
 	uint32_t qpn;
-	struct host_port *port = stub_start(&nic, "127.0.9.13", &qpn);
+	struct host_port *port = stub_start(&nic, at(13), &qpn);
 
 	(void)state;
 	assert_non_null(port);
@@ -595,7 +607,7 @@ static void test_deadline(void **state)
 {
 	struct nic nic;
 	uint32_t qpn;
-	struct host_port *port = stub_start(&nic, "127.0.9.14", &qpn);
+	struct host_port *port = stub_start(&nic, at(14), &qpn);
 
 	(void)state;
 	assert_non_null(port);
@@ -633,11 +645,11 @@ static bool reply_awaited(struct host_port *port, struct nic *nic, uint64_t goal
  * disorder and after seeded pauses: neither end ever sleeps through one. */
 static void test_no_wake_lost(void **state)
 {
-	struct child child = start(passive, "127.0.9.16");
+	struct child child = start(passive, at(16));
 	uint32_t peer = (uint32_t)told(child.from), qpn;
 	struct base_prng prng;
 	struct nic nic;
-	struct host_port *port = stub_start(&nic, "127.0.9.16", &qpn);
+	struct host_port *port = stub_start(&nic, at(16), &qpn);
 
 	(void)state;
 	print_message("seed 5\n");
@@ -685,7 +697,7 @@ static void test_blocked_signals(void **state)
 {
 	static _Atomic int noticed;
 	struct host_port_config config = {
-		.name = "soft0", .address = "127.0.9.15", .notice = noop, .ctx = &noticed};
+		.name = "soft0", .address = at(15), .notice = noop, .ctx = &noticed};
 	static struct nic nic = {.deadline_ns = UINT64_MAX};
 	struct host_port *port;
 	pthread_t thread;
@@ -730,5 +742,6 @@ int main(void)
 	};
 
 	signal(SIGPIPE, SIG_IGN);
+	at(0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

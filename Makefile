@@ -52,13 +52,14 @@ sanitized: packages
 
 # The thread sanitizer, over what has threads: the core, the simulator and the histories have none.
 # Left out: host_port, whose stub of a NIC is looked at without its lock; hostile_port, one of whose
-# members writes over everybody's memory on purpose; and tools.hostile, whose lies have to come
-# before the end of a transfer that a slow relay may miss.
+# members writes over everybody's memory on purpose; dmabuf, which stands in for calls of libc that
+# the sanitizer's runtime makes while it starts; and tools.hostile, whose lies have to come before
+# the end of a transfer that a slow relay may miss.
 raced: packages
 	@$(call configure,$(BUILD)-tsan,-DRIG5_SANITIZE=thread)
 	@$(call compile,$(BUILD)-tsan)
 	@scripts/run_tests.sh $(BUILD)-tsan -L '^(unit|proc|tools)$$' \
-		-E '^(proc\.(host_port|hostile_port)|tools\.hostile|unit\.(abi|base|fault|nic|kern)_.*)$$'
+		-E '^(proc\.(dmabuf|host_port|hostile_port)|tools\.hostile|unit\.(abi|base|fault|nic|kern)_.*)$$'
 
 bench: packages
 	@scripts/install_packages.sh $(packages_bench)

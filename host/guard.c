@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -149,12 +150,23 @@ static bool same_handler(const struct sigaction *a, const struct sigaction *b)
 	       a->sa_handler == b->sa_handler;
 }
 
+static bool same_action(const struct sigaction *a, const struct sigaction *b)
+{
+	return same_handler(a, b) && a->sa_flags == b->sa_flags &&
+	       memcmp(&a->sa_mask, &b->sa_mask, sizeof(a->sa_mask)) == 0;
+}
+
 static void chain_push(struct guard_chain *chain, const struct sigaction *now)
 {
 	unsigned int count = atomic_load(&chain->count);
 
-	if (count > 0 && same_handler(&chain->previous[count - 1], now))
-		count--; /* the same one again, perhaps with other flags */
+	if (count > 0 && same_handler(&chain->previous[count - 1], now)) {
+		/* The same one again. A handler in another thread may be reading its row: it is
+		 * written only where something in it changed. */
+		if (same_action(&chain->previous[count - 1], now))
+			return;
+		count--;
+	}
 	if (count == CHAIN_MAX) {
 		/* Somebody keeps installing: all but the first and the last make room. */
 		for (unsigned int i = 1; i + 1 < CHAIN_MAX; i++)

@@ -52,10 +52,9 @@ sanitized: packages
 
 # The thread sanitizer, over what has threads: the core, the simulator and the histories have none.
 # Left out: host_port, whose children are forked from a process with threads and start threads, which
-# the sanitizer's runtime cannot; hostile_port, one of whose members writes over everybody's memory
-# on purpose; dmabuf, which stands in for calls of libc that
-# the sanitizer's runtime makes while it starts; and tools.hostile, whose lies have to come before
-# the end of a transfer that a slow relay may miss.
+# the sanitizer's runtime cannot; hostile_port, one of whose members writes over everybody's memory on
+# purpose; dmabuf, which stands in for calls of libc that the runtime makes while it starts; and
+# tools.hostile, whose lies have to come before the end of a transfer that a slow relay may miss.
 raced: packages
 	@$(call configure,$(BUILD)-tsan,-DRIG5_SANITIZE=thread)
 	@$(call compile,$(BUILD)-tsan)

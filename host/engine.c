@@ -194,14 +194,23 @@ static bool pass_run(struct host_port *port, bool scan)
 	return taken > 0 || port->more == NIC_BUSY;
 }
 
-/* After a pass by another thread than the engine's: does the sleeping engine have to know? */
+/* [lock] Nobody is about to look for datagrams: the port thread will be told. false: not possible
+ * in this thread. */
+static bool pass_cool(struct host_port *port)
+{
+	return !atomic_load(&port->udp.hot) || host_udp_cool(&port->udp, port->clock.now_ns);
+}
+
+/* After a pass by another thread than the engine's: does the sleeping engine have to know? Nobody
+ * polls, so this may have been the last pass for long: the port thread is told of datagrams. */
 static void pass_tell(struct host_port *port)
 {
 	if (port->udp.up && atomic_load_explicit(&port->udp.app_lost, memory_order_relaxed))
 		atomic_store(&port->mode, HOST_IDLE); /* application threads cannot serve it */
 	if (atomic_load_explicit(&port->mode, memory_order_relaxed) != HOST_IDLE)
 		return;
-	if (port->more != NIC_IDLE || atomic_load(&port->local->any_suspects) ||
+	if (!pass_cool(port) || port->more != NIC_IDLE ||
+	    atomic_load(&port->local->any_suspects) ||
 	    port->deadline_ns < atomic_load(&port->engine_until_ns))
 		host_engine_kick(port);
 }
@@ -219,13 +228,6 @@ static void pass_release(struct host_port *port, bool engine)
 	}
 	if (host_lock_release(&port->lock))
 		host_engine_kick(port);
-}
-
-/* [lock] Nobody is about to look for datagrams: the port thread will be told. false: not possible
- * in this thread. */
-static bool pass_cool(struct host_port *port)
-{
-	return !atomic_load(&port->udp.hot) || host_udp_cool(&port->udp, port->clock.now_ns);
 }
 
 void host_engine_finish(struct host_port *port)
@@ -313,7 +315,7 @@ void host_port_sleeping(struct host_port *port)
 		host_local_announce(port->local);
 		host_local_await_room(port->local);
 	}
-	if (pass_run(port, true) || !pass_cool(port))
+	if (pass_run(port, true))
 		host_engine_kick(port);
 	pass_tell(port);
 	pass_release(port, false);
@@ -394,26 +396,17 @@ static void engine_serve(struct host_port *port)
 	}
 }
 
-/*
- * The socket stays quiet while it is hot, so that is the port thread's to undo, or that of whoever
- * had the lock: the engine, before it sleeps.
- */
+/* If somebody else has the lock, its pass serves them, and what it leaves it tells of again. */
 void host_engine_datagrams(struct host_port *port)
 {
 	bool busy = true;
 
-	host_udp_heat(&port->udp);
-	if (atomic_load(&port->mode) == HOST_WATCH)
-		return;
 	while (busy && !atomic_load_explicit(&port->stop, memory_order_relaxed)) {
-		if (!host_lock_try_or_ask(&port->lock)) {
-			host_engine_kick(port);
+		host_udp_heat(&port->udp);
+		if (atomic_load(&port->mode) == HOST_WATCH || !host_lock_try_or_ask(&port->lock))
 			return;
-		}
 		host_clock_forget(&port->clock);
 		busy = pass_run(port, false);
-		if (!busy)
-			(void)pass_cool(port);
 		pass_tell(port);
 		pass_release(port, false);
 	}
@@ -459,7 +452,9 @@ static void engine_idle(struct host_port *port)
 	}
 	if (atomic_load(&port->udp.regroup) && until_ns > host_now_ns() + REGROUP_NS)
 		until_ns = host_now_ns() + REGROUP_NS;
-	if (!busy && atomic_load(&port->mode) == HOST_IDLE && !atomic_load(&port->stop))
+	/* Hot: the port thread found the lock taken, and the pass it asked for has been. */
+	if (!busy && !atomic_load(&port->udp.hot) && atomic_load(&port->mode) == HOST_IDLE &&
+	    !atomic_load(&port->stop))
 		engine_wait(port, SHM_ASLEEP, until_ns);
 }
 

@@ -362,7 +362,7 @@ bool host_udp_cool(struct host_udp *udp, uint64_t now_ns)
 	/* Level triggered: what is in the socket already counts. */
 	if (epoll_ctl(udp->fds[HOST_UDP_EPOLL], EPOLL_CTL_MOD, udp->fds[HOST_UDP_RX], &event) == 0)
 		return true;
-	atomic_store(&udp->hot, true);
+	atomic_store(&udp->hot, !host_in_own_table());
 	return false;
 }
 

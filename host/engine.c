@@ -185,7 +185,9 @@ static bool pass_run(struct host_port *port, bool scan)
 	taken_udp = pass_receive_udp(port);
 	if (taken_udp) {
 		port->more = nic_run(port->nic, &budget, now_ns);
-		if (!flush_can_wait(port))
+		if (flush_can_wait(port))
+			host_udp_hold(&port->udp);
+		else
 			pass_flush_udp(port);
 	}
 	taken += taken_udp;

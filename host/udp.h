@@ -39,6 +39,7 @@ enum {
 	HOST_UDP_EPOLL,
 	HOST_UDP_FDS,
 	HOST_UDP_BATCHES = 64,
+	HOST_UDP_HELD_MAX = 8,
 	HOST_UDP_SEGMENTS = 64,   /* of a batch [udp(7): UDP_MAX_SEGMENTS] */
 	HOST_UDP_BATCH_BYTES = 65000,
 	HOST_UDP_TX_BYTES = 320 * 1024,
@@ -85,6 +86,7 @@ struct udp_tx {
 	uint32_t first; /* batches before it are sent */
 	uint32_t count;
 	bool blocked; /* the kernel had no room */
+	uint32_t held;  /* batches from the first on that host_udp_hold held */
 	bool acks_only; /* nothing but acknowledgements waits */
 	bool open;    /* a reservation */
 	bool fresh;   /* it begins a batch */
@@ -183,6 +185,9 @@ struct host_udp_around host_udp_around(const struct host_udp *udp);
  * room now, or because this thread may not send.
  */
 bool host_udp_flush(struct host_udp *udp, uint64_t now_ns);
+
+/* host_udp_hold - what was committed goes with the next flush, behind what comes until then. */
+void host_udp_hold(struct host_udp *udp);
 
 struct host_udp_limit {
 	uint32_t packets;

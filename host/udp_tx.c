@@ -299,6 +299,29 @@ static bool send_some(struct host_udp *udp)
 	return true;
 }
 
+/* A peer waits for data, and not for the acknowledgements that waited to go with it. */
+static void held_last(struct udp_tx *tx)
+{
+	struct udp_batch held[HOST_UDP_HELD_MAX];
+	uint32_t count = tx->held;
+
+	tx->held = 0;
+	if (tx->first != 0 || count == 0 || count >= tx->count || count > HOST_UDP_HELD_MAX)
+		return;
+	memcpy(held, tx->batches, count * sizeof(held[0]));
+	memmove(tx->batches, tx->batches + count, (tx->count - count) * sizeof(held[0]));
+	memcpy(tx->batches + tx->count - count, held, count * sizeof(held[0]));
+}
+
+void host_udp_hold(struct host_udp *udp)
+{
+	struct udp_batch *batch = last_batch(&udp->tx);
+
+	udp->tx.held = udp->tx.count;
+	if (batch)
+		batch->closed = true;
+}
+
 bool host_udp_flush(struct host_udp *udp, uint64_t now_ns)
 {
 	struct udp_tx *tx = &udp->tx;
@@ -306,6 +329,7 @@ bool host_udp_flush(struct host_udp *udp, uint64_t now_ns)
 	ASSERT(!tx->open);
 	if (tx->count == 0)
 		return true;
+	held_last(tx);
 	udp->busy_ns = now_ns;
 	tx->blocked = false;
 	while (tx->first < tx->count) {

@@ -213,6 +213,30 @@ static void test_what_does_not(void **state)
 	}
 }
 
+/* What was held goes behind what came later, and nothing joins its batch. */
+static void test_held(void **state)
+{
+	static const uint32_t order[] = {2, 3, 0, 1};
+
+	(void)state;
+	send_one(0, 100);
+	send_one(1, 100);
+	host_udp_hold(&a);
+	send_one(2, 100);
+	send_one(3, 100);
+	assert_true(host_udp_flush(&a, now_ns));
+	receive(&b, &a);
+	assert_int_equal(got_count, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_true(got[i].number == order[i] && got[i].ip_id == i % 2);
+	host_udp_hold(&a); /* nothing */
+	send_one(4, 100);
+	host_udp_hold(&a);
+	assert_true(host_udp_flush(&a, now_ns));
+	receive(&b, &a);
+	assert_int_equal(got_count, 5);
+}
+
 /* Flows spread over the source ports, all at or above 0xC000; one flow always has the same. */
 static void test_source_ports(void **state)
 {
@@ -478,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    WIRES(test_what_goes_together),
 	    WIRES(test_what_does_not),
+	    WIRES(test_held),
 	    WIRES(test_source_ports),
 	    WIRES(test_mixture),
 	    WIRES(test_without_segmentation),

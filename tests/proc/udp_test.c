@@ -7,6 +7,7 @@
 
 #include "host/port.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 enum { HOSTS = 2, EACH = 3, REQUESTS = 1000, CHURN_PEERS = 6, CHURN_ROUNDS = 24, CHURN_RUN = 40 };
+enum { MANY = 18 };
 
 /* RIG5_SOFT of each host: an address of the test's own. */
 static char hosts[HOSTS][64];
@@ -117,6 +119,51 @@ static void test_three_on_each(void **state)
 		assert_int_equal(counts.v[BAD_ICRC], 0);
 		assert_int_equal(counts.v[HANDED_ON], 0);
 	}
+}
+
+/*
+ * Many processes on one address, each linked to the same far one: every byte is right. And when a
+ * third of them is killed at once, which the kernel tells nobody, the rest go on, and soon get their
+ * own datagrams again. By counters of what was handed on.
+ */
+static void test_many_and_deaths(void **state)
+{
+	struct proc *p[MANY], *far = peer_on(1, 60);
+	struct peer_pair links[MANY];
+	uint64_t before, after = 0;
+	int rounds = 0;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		p[i] = peer_on(0, 61 + (uint64_t)i);
+		links[i] = peer_pair(p[i], far);
+	}
+	for (int i = 0; i < MANY; i++)
+		peer_run_on(p[i], 20);
+	for (int i = 0; i < MANY; i++)
+		proc_ok(p[i], peer_drain, NULL);
+	for (int i = 0; i < MANY; i += 3)
+		proc_signal(p[i], SIGKILL);
+	for (int i = 0; i < MANY; i += 3)
+		(void)proc_wait(p[i]);
+	do {
+		before = after;
+		after = 0;
+		for (int i = 0; i < MANY; i++)
+			if (i % 3)
+				peer_run_on(p[i], 40);
+		for (int i = 0; i < MANY; i++) {
+			if (i % 3 == 0)
+				continue;
+			proc_ok(p[i], peer_drain, NULL);
+			after += counts_of(p[i]).v[HANDED_ON];
+		}
+	} while (++rounds < 60 && (after > before || rounds < 2));
+	assert_true(after > 0);
+	assert_int_equal(after, before);
+	for (int i = 0; i < MANY; i++)
+		if (i % 3)
+			peer_agree(p[i], links[i].a, far, links[i].b);
 }
 
 /* ---- bad wires ------------------------------------------------------------------------------- */
@@ -359,6 +406,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    UDP_TEST(test_two_hosts),
 	    UDP_TEST(test_three_on_each),
+	    UDP_TEST(test_many_and_deaths),
 	    UDP_TEST(test_a_bad_wire),
 	    UDP_TEST(test_the_wrong_process),
 	    UDP_TEST(test_descriptors_closed),

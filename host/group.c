@@ -168,7 +168,7 @@ static void list_learn(struct shm_group *group, uint32_t slot, uint32_t index)
 	atomic_store(&group->slots[index], (uint16_t)slot);
 }
 
-/* Writes the program anew; a new version, so that nobody learns from what came by the old one. */
+/* Writes the program anew; a new version, so that nobody learns from what came by an older one. */
 static void attach(const struct host_registry *registry, const struct host_udp *udp)
 {
 	struct shm_port *port = host_registry_port(registry);
@@ -232,11 +232,35 @@ int host_group_refresh(struct host_registry *registry, struct host_udp *udp)
 	if (result < 0)
 		return -EAGAIN;
 	if (!host_registry_reclaim(registry) && udp->learnt.count >= MISPLACED_MIN &&
-	    udp->learnt.version == atomic_load(&group->version))
+	    udp->learnt.version == atomic_load(&group->version)) {
 		list_learn(group, registry->slot, udp->learnt.index);
+		udp->learnt.count = 0;
+	}
+	udp->learnt.total = 0;
 	attach(registry, udp);
 	host_registry_unlock(registry);
 	return 0;
+}
+
+/*
+ * Datagrams for the member that the list has at index i come to the socket that the kernel has at
+ * index i: this one. That holds for what the present list's program sent, so not for what was in the
+ * socket when it was written.
+ */
+static void learn(struct host_udp *udp, uint32_t version, uint32_t index)
+{
+	struct host_udp_learnt *learnt = &udp->learnt;
+
+	if (learnt->version != version) {
+		learnt->version = version;
+		learnt->empties = udp->rx_empties;
+	}
+	if (learnt->empties == udp->rx_empties)
+		return;
+	if (learnt->index != index)
+		learnt->count = 0;
+	learnt->index = index;
+	learnt->count++;
 }
 
 bool host_group_misplaced(struct host_registry *registry, struct host_udp *udp, uint32_t owner,
@@ -255,7 +279,7 @@ bool host_group_misplaced(struct host_registry *registry, struct host_udp *udp, 
 	index = list_find(slots, count, owner);
 	if (index == count)
 		return true;
-	if (udp->learnt.version != version || udp->learnt.index != index)
-		udp->learnt = (struct host_udp_learnt){.version = version, .index = index};
-	return ++udp->learnt.count >= MISPLACED_MIN;
+	learn(udp, version, index);
+	/* If they do not agree on an index: some died, and indices that are none go anywhere. */
+	return ++udp->learnt.total >= 2 * MISPLACED_MIN || udp->learnt.count >= MISPLACED_MIN;
 }

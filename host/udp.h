@@ -98,9 +98,11 @@ struct udp_tx {
 
 /* From which index of the group the wrong datagrams come: host/group.h. */
 struct host_udp_learnt {
-	uint32_t version; /* of the program that sent them there */
+	uint32_t version; /* of the program that was last seen */
+	uint64_t empties; /* rx_empties when it was first seen: what it did comes after the next */
 	uint32_t index;
-	uint32_t count;
+	uint32_t count; /* of datagrams in a row that say so */
+	uint32_t total; /* wrong datagrams since the group was last put right */
 };
 
 struct udp_rx;
@@ -127,6 +129,7 @@ struct host_udp {
 	_Atomic bool regroup; /* the group's program is out of date, or wrong */
 	uint64_t regroup_ns;  /* when it was last put right */
 	struct host_udp_learnt learnt;
+	uint64_t rx_empties; /* how often the receive socket was found empty */
 	uint64_t busy_ns; /* when something last came or went */
 	struct udp_tx tx;
 	struct udp_messages *messages; /* for sendmmsg */

@@ -161,6 +161,7 @@ uint32_t host_udp_receive(struct host_udp *udp, const struct host_udp_limit *lim
 		for (int i = 0; i < count; i++)
 			take_message(&run, (uint32_t)i);
 	}
+	udp->rx_empties += count < MESSAGES;
 	if (run.packets)
 		udp->busy_ns = now_ns;
 	return run.packets;

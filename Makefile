@@ -53,14 +53,13 @@ sanitized: packages
 # The thread sanitizer, over what has threads: the core, the simulator and the histories have none.
 # Left out: host_port, whose children are forked from a process with threads and start threads, which
 # the sanitizer's runtime cannot; hostile_port, one of whose members writes over everybody's memory on
-# purpose; dmabuf, which stands in for calls of libc that the runtime makes while it starts; 
-# tools.hostile, whose lies have to come before the end of a transfer that a slow relay may miss; and
-# tools.two_hosts, which meets a report about two threads whose descriptors have one number in two tables.
+# purpose; dmabuf, which stands in for calls of libc that the runtime makes while it starts; and
+# tools.hostile, whose lies have to come before the end of a transfer that a slow relay may miss.
 raced: packages
 	@$(call configure,$(BUILD)-tsan,-DRIG5_SANITIZE=thread)
 	@$(call compile,$(BUILD)-tsan)
 	@scripts/run_tests.sh $(BUILD)-tsan -L '^(unit|proc|tools)$$' \
-		-E '^(proc\.(dmabuf|host_port|hostile_port)|tools\.(hostile|two_hosts)|unit\.(abi|base|fault|nic|kern)_.*)$$'
+		-E '^(proc\.(dmabuf|host_port|hostile_port)|tools\.hostile|unit\.(abi|base|fault|nic|kern)_.*)$$'
 
 bench: packages
 	@scripts/install_packages.sh $(packages_bench)

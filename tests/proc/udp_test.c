@@ -43,15 +43,18 @@ enum { SENT, RECEIVED, HANDED_ON, BAD_ICRC, RETRANSMITS, ASTRAY };
 /* v: what is counted above. */
 static int count(struct proc_msg *msg)
 {
-	const struct host_udp_counters *udp = &loop_port(peer.nic)->udp.counters;
+	struct host_port *port = loop_port(peer.nic);
+	const struct host_udp_counters *udp = &port->udp.counters;
 	const struct nic_counters *nic = loop_counters(peer.nic);
 
+	host_port_lock(port);
 	msg->v[SENT] = udp->tx_packets;
 	msg->v[RECEIVED] = udp->rx_packets;
 	msg->v[HANDED_ON] = udp->rx_handed_on;
 	msg->v[BAD_ICRC] = udp->rx_drop_icrc;
 	msg->v[RETRANSMITS] = nic->retransmits;
 	msg->v[ASTRAY] = udp->rx_drop_nobody + udp->rx_drop_address + udp->rx_drop_malformed;
+	host_port_unlock(port);
 	return 0;
 }
 

@@ -244,8 +244,8 @@ int host_group_refresh(struct host_registry *registry, struct host_udp *udp)
 
 /*
  * Datagrams for the member that the list has at index i come to the socket that the kernel has at
- * index i: this one. That holds for what the present list's program sent, so not for what was in the
- * socket when it was written.
+ * index i: this one. That holds for what the present list's program sent, so not for what was in
+ * the socket when it was written.
  */
 static void learn(struct host_udp *udp, uint32_t version, uint32_t index)
 {

@@ -126,8 +126,8 @@ static void test_three_on_each(void **state)
 
 /*
  * Many processes on one address, each linked to the same far one: every byte is right. And when a
- * third of them is killed at once, which the kernel tells nobody, the rest go on, and soon get their
- * own datagrams again. By counters of what was handed on.
+ * third of them is killed at once, which the kernel tells nobody, the rest go on, and soon get
+ * their own datagrams again. By counters of what was handed on.
  */
 static void test_many_and_deaths(void **state)
 {

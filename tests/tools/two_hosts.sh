@@ -99,7 +99,7 @@ transfer() {
 }
 
 # 1. MTUs and both families; what the port says of itself; the capture is of what went.
-for row in "1500 4 1024" "9000 4 4096" "1500 6 1024" "4200 6 4096" "1280 6 1024" "600 4 512" \
+for row in "1500 4 1024" "9000 4 4096" "1500 6 1024" "4200 6 4096" "2200 4 2048" "1280 6 1024" "600 4 512" \
 	"400 4 256"; do
 	read -r bytes family wanted <<<"$row"
 	a=10.55.1.1 b=10.55.1.2

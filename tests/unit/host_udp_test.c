@@ -305,6 +305,30 @@ static void test_without_segmentation(void **state)
 		assert_true(got[i].number == i && got[i].ip_id == 0);
 }
 
+/* The kernel refuses to cut, as it does for sockets without checksums: the packets go one by one,
+ * sealed anew, and so do all that follow. */
+static void test_segmentation_refused(void **state)
+{
+	const int on = 1;
+
+	(void)state;
+	for (int i = 0; i < HOST_UDP_FLOWS; i++)
+		assert_int_equal(
+		    setsockopt(a.fds[i], SOL_SOCKET, SO_NO_CHECK, &on, sizeof(on)), 0);
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 10; i++)
+			send_one(10 * round + i, i < 9 ? 100 : 64);
+		assert_true(host_udp_flush(&a, now_ns));
+		assert_false(a.segments);
+	}
+	receive(&b, &a);
+	assert_int_equal(got_count, 20);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_true(got[i].number == i && got[i].ip_id == 0);
+	assert_int_equal(a.counters.tx_single, 10);
+	assert_int_equal(a.counters.tx_drop, 0);
+}
+
 /* As many as there is room for, and then no more until they are sent. */
 static void test_full(void **state)
 {
@@ -506,6 +530,7 @@ int main(void)
 	    WIRES(test_source_ports),
 	    WIRES(test_mixture),
 	    WIRES(test_without_segmentation),
+	    WIRES(test_segmentation_refused),
 	    WIRES(test_full),
 	    WIRES(test_damaged),
 	    WIRES(test_strange_datagrams),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qps_bench - what 1,000 queue pairs in one process cost: how fast they are set up, the memory of
- * each, and what a busy one loses among idle ones.
+ * qps_bench [COUNT] - what 1,000 (or COUNT) queue pairs in one process cost: how fast they are set
+ * up, the memory of each, and what a busy one loses among idle ones.
  *
  * Each queue pair is connected to itself on the software NIC. Prints a line a figure: name, value,
  * unit. The busy one's time is a median of rounds, before the others are made and after, so that
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-	QP_COUNT = 1000,
+	QP_COUNT = 1000, /* if the command line does not say */
 	ENTRIES = 16,
 	RECEIVES = 16,
 	ROUNDS = 21,
@@ -103,8 +103,9 @@ static double busy_ns(struct rig_cq *cq, struct rig_qp *qp, const struct rig_ent
 	return round_ns[ROUNDS / 2];
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	int count = argc > 1 ? atoi(argv[1]) : QP_COUNT;
 	static uint64_t target[8], value = 42;
 	double alone_ns, among_ns, start_s, setup_s, before_bytes;
 	struct rig_entry entry = {.op = RIG_WRITE, .flags = RIG_SIGNAL_F | RIG_INLINE_F};
@@ -117,7 +118,7 @@ int main(void)
 	need(rig_open("soft0", &nic), "the software NIC");
 	need(rig_region_create(nic, target, sizeof(target), RIG_REMOTE_ALL, &region), "a region");
 	need(rig_region_remote(region, 0, sizeof(value), &remote), "its piece");
-	need(rig_cq_create(nic, (QP_COUNT + 1) * (ENTRIES + RECEIVES), &cq), "a completion queue");
+	need(rig_cq_create(nic, (count + 1) * (ENTRIES + RECEIVES), &cq), "a completion queue");
 	entry.inline_data = &value;
 	entry.inline_len_bytes = sizeof(value);
 	entry.remote_addr = remote.addr;
@@ -126,11 +127,11 @@ int main(void)
 	alone_ns = busy_ns(cq, busy, &entry);
 	before_bytes = resident_bytes();
 	start_s = now_s();
-	for (int i = 0; i < QP_COUNT; i++)
+	for (int i = 0; i < count; i++)
 		make(cq);
 	setup_s = now_s() - start_s;
-	printf("setup_per_s %.0f queue pairs/s\n", QP_COUNT / setup_s);
-	printf("memory_each %.0f bytes\n", (resident_bytes() - before_bytes) / QP_COUNT);
+	printf("setup_per_s %.0f queue pairs/s\n", count / setup_s);
+	printf("memory_each %.0f bytes\n", (resident_bytes() - before_bytes) / count);
 	among_ns = busy_ns(cq, busy, &entry);
 	printf("busy_alone %.1f ns\n", alone_ns);
 	printf("busy_among %.1f ns\n", among_ns);

@@ -174,7 +174,7 @@ static bool pass_run(struct host_port *port, bool scan)
 		port->config.notice(port->config.ctx, now_ns);
 	if (scan || ++port->pass_count % SCAN_EVERY == 0) {
 		if (port->config.scan)
-			port->config.scan(port->config.ctx, now_ns);
+			port->config.scan(port->config.ctx, scan, now_ns);
 		host_local_sweep(port->local);
 	}
 	port->udp_worked = false;

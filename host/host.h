@@ -38,9 +38,9 @@ struct host_port_config {
 	uint32_t mtu_bytes; /* at most; see host_port_mtu */
 	/* Called under the lock at the start of each pass: notice doorbells. May be NULL. */
 	void (*notice)(void *ctx, uint64_t now_ns);
-	/* Looks at every doorbell record, called now and then and always before the engine
-	 * sleeps. */
-	void (*scan)(void *ctx, uint64_t now_ns);
+	/* Looks at every doorbell record (all: always before the engine sleeps), or at the next
+	 * some of them, around and around (now and then). */
+	void (*scan)(void *ctx, bool all, uint64_t now_ns);
 	/* What nic_env.event becomes: called under the lock, during a pass. */
 	void (*event)(void *ctx, const struct nic_event *event);
 	/* What nic_env.sync_begin and sync_end become; NULL, both: no key is made that needs

@@ -268,6 +268,13 @@ void nic_doorbell(struct nic *nic, uint64_t word, uint64_t now_ns);
  * objects. */
 void nic_scan(struct nic *nic, uint64_t now_ns);
 
+/*
+ * nic_scan_some - a bounded part of nic_scan: goes on where the last call stopped, and around. So
+ * any record is looked at within records / record_count calls, rounded up, while none is destroyed;
+ * a destroy may put some off for another lap.
+ */
+void nic_scan_some(struct nic *nic, uint32_t record_count, uint64_t now_ns);
+
 /* nic_cq_scan - looks at the arm words of every completion queue. */
 void nic_cq_scan(struct nic *nic, uint64_t now_ns);
 

@@ -302,6 +302,7 @@ struct nic {
 	uint32_t qp_watch_count;
 	struct nic_cq_watch *cq_watch;
 	uint32_t cq_watch_count;
+	uint32_t scan_at; /* where nic_scan_some goes on */
 
 	struct nic_slots pd_slots;
 	struct nic_slots mkey_slots;

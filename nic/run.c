@@ -65,21 +65,52 @@ void nic_doorbell(struct nic *nic, uint64_t word, uint64_t now_ns)
 	check_ahead(nic, qp, (uint16_t)(ctrl >> 40));
 }
 
+static void scan_qp(struct nic *nic, const struct nic_qp_watch *watch)
+{
+	uint32_t word;
+
+	/* The common case, without touching the queue pair. */
+	if (watch->look == NIC_LOOK_SQ &&
+	    nic_mem_load_be32(nic, watch->db_va + 4 * DB_SEND, &word) &&
+	    (uint16_t)word == watch->sq_seen)
+		return;
+	look(nic, watch);
+}
+
 void nic_scan(struct nic *nic, uint64_t now_ns)
 {
 	nic->now_ns = now_ns;
-	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
-		struct nic_qp_watch *watch = &nic->qp_watch[i];
-		uint32_t word;
-
-		/* The common case, without touching the queue pair. */
-		if (watch->look == NIC_LOOK_SQ &&
-		    nic_mem_load_be32(nic, watch->db_va + 4 * DB_SEND, &word) &&
-		    (uint16_t)word == watch->sq_seen)
-			continue;
-		look(nic, watch);
-	}
+	for (uint32_t i = 0; i < nic->qp_watch_count; i++)
+		scan_qp(nic, &nic->qp_watch[i]);
 	nic_cq_scan(nic, now_ns);
+}
+
+/* One record, and the next one's place. Queue pairs come first, then completion queues. */
+static uint32_t scan_at(struct nic *nic, uint32_t at)
+{
+	if (at < nic->qp_watch_count)
+		scan_qp(nic, &nic->qp_watch[at]);
+	else
+		nic_cq_look(nic, &nic->cq_watch[at - nic->qp_watch_count]);
+	return at + 1;
+}
+
+/*
+ * A destroy puts the last record of its kind into the freed place, and every place of a completion
+ * queue moves with the number of queue pairs: what moves behind the cursor waits for another lap.
+ */
+void nic_scan_some(struct nic *nic, uint32_t record_count, uint64_t now_ns)
+{
+	uint32_t total = nic->qp_watch_count + nic->cq_watch_count;
+
+	nic->now_ns = now_ns;
+	if (record_count > total)
+		record_count = total;
+	for (; record_count != 0; record_count--) {
+		if (nic->scan_at >= total)
+			nic->scan_at = 0;
+		nic->scan_at = scan_at(nic, nic->scan_at);
+	}
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */

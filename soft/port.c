@@ -30,6 +30,8 @@ static const struct nic_config nic_limits = {
     .message_max_bytes_log2 = 31,
 };
 
+enum { SCAN_RECORDS = 64 };
+
 /* ---- callbacks --------------------------------------------------------------------------------
  */
 
@@ -52,11 +54,15 @@ static void on_notice(void *ctx, uint64_t now_ns)
 	}
 }
 
-static void on_scan(void *ctx, uint64_t now_ns)
+/* Of thousands of queue pairs, most idle, a busy one shall not pay for all at once. */
+static void on_scan(void *ctx, bool all, uint64_t now_ns)
 {
 	struct soft_port *port = ctx;
 
-	nic_scan(port->nic, now_ns);
+	if (all)
+		nic_scan(port->nic, now_ns);
+	else
+		nic_scan_some(port->nic, SCAN_RECORDS, now_ns);
 }
 
 static void on_event(void *ctx, const struct nic_event *event)

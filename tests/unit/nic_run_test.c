@@ -92,6 +92,79 @@ static void scan_finds_posts_and_arms(void **state)
 	bed_close(&b);
 }
 
+/* Counts what a scan reads. */
+static uint32_t loads;
+static bool (*open_load32)(void *, uint64_t, uint32_t *);
+
+static bool count_load32(void *ctx, uint64_t va, uint32_t *value)
+{
+	loads++;
+	return open_load32(ctx, va, value);
+}
+
+enum { SOME_PAIRS = 40, SOME = 7 };
+
+/* Calls of nic_scan_some until something was sent or told; each reads no more than it may. */
+static uint32_t parts_until_found(struct fake_world *w)
+{
+	size_t events = w->event_count;
+	uint32_t calls = 0;
+
+	while (w->queue_count == 0 && w->event_count == events) {
+		loads = 0;
+		nic_scan_some(w->nics[0], SOME, w->now_ns);
+		assert_true(loads <= SOME + 1); /* what has moved is read once more */
+		fake_run(w, 0);
+		assert_true(++calls < 1000);
+	}
+	while (w->queue_count != 0)
+		fake_drop(w, 0);
+	return calls;
+}
+
+/* A scan in parts finds every post and every arm within one lap, and a part reads that much only;
+ * a destroy costs another lap at most. */
+static void scan_in_parts(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct fake_pair pairs[SOME_PAIRS];
+	struct fake_wr wr = bed_wr(&b, WQE_OP_WRITE, 8);
+	uint32_t records = 3 * (SOME_PAIRS + 1); /* one queue pair, two completion queues each */
+	uint32_t lap = (records + SOME - 1) / SOME;
+
+	(void)state;
+	for (int i = 0; i < SOME_PAIRS; i++)
+		fake_pair_connect(b.w, &pairs[i], NULL);
+	nic_scan(b.w->nics[0], b.w->now_ns);
+	open_load32 = b.w->envs[0].mem_load32;
+	b.w->envs[0].mem_load32 = count_load32;
+	for (int i = 0; i < SOME_PAIRS; i++) {
+		struct fake_qp *qp = &pairs[i * 23 % SOME_PAIRS].a;
+
+		fake_post(qp, &wr);
+		be32_store((uint8_t *)fake_mem(b.w, qp->db_va) + 4, 1);
+		assert_true(parts_until_found(b.w) <= lap);
+		fake_arm(&qp->recv_cq, false);
+		for (uint32_t part = 0; part < lap; part++)
+			nic_scan_some(b.w->nics[0], SOME, b.w->now_ns);
+		assert_true(b.w->nics[0]->cqs[qp->recv_cq.cqn].armed);
+	}
+	for (int i = 0; i < SOME_PAIRS - 1; i++) {
+		struct fake_qp *last = &pairs[SOME_PAIRS - 1].a;
+
+		fake_post(last, &wr);
+		be32_store((uint8_t *)fake_mem(b.w, last->db_va) + 4, (uint32_t)i + 2);
+		nic_scan_some(b.w->nics[0], SOME, b.w->now_ns);
+		assert_int_equal(nic_qp_destroy(b.w->nics[0], pairs[i].a.qpn), 0);
+		if (fake_run(b.w, 0) == NIC_IDLE && b.w->queue_count == 0)
+			assert_true(parts_until_found(b.w) <= 2 * lap);
+		while (b.w->queue_count != 0)
+			fake_drop(b.w, 0);
+	}
+	b.w->envs[0].mem_load32 = open_load32;
+	bed_close(&b);
+}
+
 /* A budget ends a run after that many packets or bytes, give or take one packet. */
 static void budget(void **state)
 {
@@ -252,6 +325,7 @@ int main(void)
 	    cmocka_unit_test(register_ahead_of_its_record),
 	    cmocka_unit_test(doorbells_of_nonsense),
 	    cmocka_unit_test(scan_finds_posts_and_arms),
+	    cmocka_unit_test(scan_in_parts),
 	    cmocka_unit_test(budget),
 	    cmocka_unit_test(budget_of_what_has_no_packets),
 	    cmocka_unit_test(turns_are_fair),

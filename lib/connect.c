@@ -83,6 +83,9 @@ static int peer_check(const struct lib_port *port, const struct rig_endpoint *pe
 				"rig_qp_connect: the peer's address is of the other link layer");
 	if (port->link == RIG_LINK_ETHERNET && !gid_possible(peer->address.gid))
 		return lib_fail(EINVAL, "rig_qp_connect: the peer's GID is no host's");
+	if (port->link == RIG_LINK_ETHERNET && peer->address.lid != 0)
+		return lib_fail(EINVAL, "rig_qp_connect: an Ethernet address with a LID, 0x%x",
+				peer->address.lid);
 	if (port->link == RIG_LINK_INFINIBAND &&
 	    (peer->address.lid == 0 || peer->address.lid > LID_MAX))
 		return lib_fail(EINVAL, "rig_qp_connect: the peer's LID, 0x%x, is no port's",

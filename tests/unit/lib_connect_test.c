@@ -252,14 +252,14 @@ static void impossible_paths_are_invalid(void **state)
 
 static void impossible_endpoints_are_invalid(void **state)
 {
-	struct rig_endpoint good, bad[10];
+	struct rig_endpoint good, bad[11];
 	struct script_rig rig;
 
 	(void)state;
 	script_reset();
 	rig = unconnected();
 	good = peer_of(rig.qp);
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < 11; i++)
 		bad[i] = good;
 	bad[0].qp = 0;
 	bad[1].qp = 1;
@@ -270,8 +270,9 @@ static void impossible_endpoints_are_invalid(void **state)
 	bad[6].mtu_bytes = 1500;
 	memset(bad[7].address.gid, 0, 16);
 	bad[8].address.gid[0] = 0xff;
-	bad[9].address.link = RIG_LINK_INFINIBAND; /* the other link layer */
-	for (int i = 0; i < 10; i++)
+	bad[9].address.lid = 7; /* not on Ethernet */
+	bad[10].address.link = RIG_LINK_INFINIBAND; /* the other link layer */
+	for (int i = 0; i < 11; i++)
 		if (rig_qp_connect(rig.qp, RIG_LOCAL, &bad[i], NULL) != -EINVAL)
 			fail_msg("endpoint %d", i);
 	assert_message("link layer");

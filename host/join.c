@@ -140,6 +140,11 @@ static int say_result(struct join *join, int result, const char *what)
 	else if (result == -ENOMEM)
 		SAY(join, "no room to map %llu GiB of address space for %s: raise ulimit -v",
 		    (unsigned long long)(SHM_BYTES >> 30), what);
+	else if (result == -EFBIG)
+		SAY(join,
+		    "%s needs a file of %llu GiB in memory, of which little is used: raise "
+		    "ulimit -f",
+		    what, (unsigned long long)(SHM_BYTES >> 30));
 	else
 		SAY(join, "cannot join %s: %s", what, strerror(-result));
 	return result;

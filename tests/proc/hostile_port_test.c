@@ -698,6 +698,35 @@ static void test_no_memory(void **state)
 	works(child);
 }
 
+static int small_files(struct proc_msg *msg)
+{
+	struct rlimit old, few;
+
+	(void)msg;
+	PEER_CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+	few = (struct rlimit){1 << 20, old.rlim_max};
+	PEER_CHECK(setrlimit(RLIMIT_FSIZE, &few) == 0);
+	PEER_CHECK(rig_open("soft0", &peer.nic) == -EFBIG);
+	PEER_CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+	if (!strstr(rig_error(), "ulimit -f"))
+		return proc_fail(-EPROTO, "does not name the limit: %s", rig_error());
+	PEER_TRY(rig_open("soft0", &peer.nic));
+	PEER_TRY(rig_cq_create(peer.nic, 1 << 17, &peer.cq));
+	return 0;
+}
+
+/* Where files may not be as large as the registry, rig_open names the limit, and no signal comes.
+ * By RLIMIT_FSIZE. */
+static void test_small_files(void **state)
+{
+	struct proc *child = proc_start();
+	struct proc_msg msg = {0};
+
+	(void)state;
+	proc_ok(child, small_files, &msg);
+	works(child);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -710,6 +739,7 @@ int main(int argc, char **argv)
 	    PEER_TEST(test_a_registry_left_by_a_crash),
 	    PEER_TEST(test_no_descriptors),
 	    PEER_TEST(test_no_memory),
+	    PEER_TEST(test_small_files),
 	};
 
 	proc_main(argc, argv);

@@ -24,9 +24,14 @@ if("lib" IN_LIST RIG5_BUILT_LAYERS)
 
 	# The archive holds one object, in which all that is not declared in rig5.h is local: a
 	# program's own base_x or nic_x cannot clash with ours.
+	# Of objects for link-time optimization GCC has to make machine code first.
 	set(whole ${CMAKE_BINARY_DIR}/librig5.o)
+	set(join ${CMAKE_LINKER} -r)
+	if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+		set(join ${CMAKE_C_COMPILER} -O2 -r -nostdlib -flinker-output=nolto-rel)
+	endif()
 	add_custom_command(OUTPUT ${whole}
-		COMMAND ${CMAKE_LINKER} -r -o ${whole} ${objects}
+		COMMAND ${join} -o ${whole} ${objects}
 		COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${whole}
 		DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM)
 	add_library(rig5_static STATIC ${whole})

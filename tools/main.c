@@ -8,7 +8,6 @@
 
 /* A part that is not built is not offered. */
 #pragma weak tool_decode
-#pragma weak tool_sim
 
 struct command {
 	const char *name;
@@ -22,7 +21,6 @@ static const struct command commands[] = {
     {"send", tool_send, "send files by RDMA"},
     {"perf", tool_perf, "measure latency and bandwidth"},
     {"decode", tool_decode, "print a capture of RoCE v2 packets, a line each"},
-    {"sim", tool_sim, "run a simulated world"},
 };
 
 static void print_help(FILE *out)

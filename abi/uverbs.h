@@ -133,6 +133,7 @@ enum uv_event {
 
 /* Bits of ib_uverbs_query_device_resp.device_cap_flags and of atomic_cap that we use. */
 enum {
+	UV_DEVICE_SYS_IMAGE_GUID_F = 1 << 11,
 	UV_DEVICE_RC_RNR_NAK_GEN_F = 1 << 12,
 	UV_ATOMIC_NONE = 0,
 	UV_ATOMIC_HCA = 1,

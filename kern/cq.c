@@ -14,8 +14,8 @@ struct cq_args {
 	struct mlx5_ib_create_cq driver;
 };
 
-/* [linux mlx5 create_cq_user]; compressed and padded completions and their clock are not offered.
- */
+/* [linux mlx5 create_cq_user]; compressed completions and those in the time of day are not
+ * offered. */
 static int check_driver_part(struct kern_call *call, const struct mlx5_ib_create_cq *driver)
 {
 	const uint32_t flags_known = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
@@ -31,8 +31,9 @@ static int check_driver_part(struct kern_call *call, const struct mlx5_ib_create
 		return -EINVAL;
 	if (!kern_page_is_of(call->file, driver->uar_page_index))
 		return -EINVAL;
-	if (driver->cqe_comp_en || driver->flags & (MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
-						    MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS))
+	if (driver->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD && driver->cqe_size != 128)
+		return -EOPNOTSUPP;
+	if (driver->cqe_comp_en || driver->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -77,6 +78,7 @@ static int create_in_nic(struct kern_object *cq, const struct cq_args *args)
 	    .cqe_count_log2 = ring_log2_ceil((uint64_t)args->cqe + 1),
 	    .cqe_size_bytes = args->driver.cqe_size,
 	    .overrun_ignored = args->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
+	    .padded = args->driver.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,
 	    .cookie = kern_object_handle(cq),
 	};
 	uint64_t ring_bytes = (uint64_t)attr.cqe_size_bytes << attr.cqe_count_log2;
@@ -120,10 +122,60 @@ int kern_cq_create(struct kern_call *call)
 	cq->async = kern_call_channel(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD);
 	if (!cq->async)
 		cq->async = call->file->async_default;
+	cq->cqe_count = (uint32_t)ring_round_up((uint64_t)args.cqe + 1);
+	cq->cqe_size_bytes = args.driver.cqe_size;
 	kern_channel_get(cq->comp);
 	kern_channel_get(cq->async);
 	call->new_object = cq;
 	return write_response(call, cq, args.cqe);
+}
+
+/* [linux mlx5_ib_resize_cq]; entries keep their size. */
+static int resize(struct kern_call *call, struct kern_object *cq, uint32_t cqe)
+{
+	struct kern *kern = call->kern;
+	struct mlx5_ib_resize_cq driver;
+	uint32_t cqe_count;
+	int error;
+
+	if (cqe == 0 || cqe > (1u << KERN_CQE_COUNT_LOG2_MAX) - 1)
+		return -EINVAL;
+	cqe_count = (uint32_t)ring_round_up((uint64_t)cqe + 1);
+	if (cqe_count == cq->cqe_count)
+		return 0;
+	if (kern_call_len(call, UVERBS_ATTR_UHW_IN) < sizeof(driver))
+		return -EFAULT;
+	error = kern_call_read(call, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	if (error)
+		return error;
+	if (driver.reserved0 || driver.reserved1 || driver.cqe_size != cq->cqe_size_bytes)
+		return -EINVAL;
+	if (!kern->env.user_probe(kern->env.ctx, driver.buf_addr,
+				  (uint64_t)cqe_count * cq->cqe_size_bytes, true))
+		return -EFAULT;
+	error = nic_cq_resize(kern->nic, cq->number, driver.buf_addr, ring_log2_ceil(cqe_count));
+	if (!error)
+		cq->cqe_count = cqe_count;
+	return error;
+}
+
+int kern_write_resize_cq(struct kern_call *call)
+{
+	struct ib_uverbs_resize_cq req;
+	struct ib_uverbs_resize_cq_resp resp = {.cqe = 0};
+	struct kern_object *cq;
+	int error;
+
+	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
+	if (error)
+		return error;
+	if (kern_object_find(call->file, req.cq_handle, KERN_CQ, &cq))
+		return -EINVAL;
+	error = resize(call, cq, req.cqe);
+	if (error)
+		return error;
+	resp.cqe = cq->cqe_count - 1;
+	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
 int kern_cq_destroy(struct kern_call *call)

@@ -58,7 +58,8 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 	uint8_t *base = arena;
 
 	ASSERT(config->limits.qp_count_max != 0);
-	ASSERT(config->device_page_count != 0 && config->device_page_count <= 65536);
+	ASSERT(config->device_page_count > KERN_CLOCK_PAGES);
+	ASSERT(config->device_page_count <= 65536);
 	ASSERT(config->gid_count <= sizeof(config->gids) / sizeof(config->gids[0]));
 	ASSERT(kern_mtu_code(config->mtu_bytes) != 0);
 	kern->config = *config;
@@ -70,8 +71,8 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 	kern->channels = (struct kern_channel *)(void *)(base + at.channels);
 	kern->pages = (struct kern_page *)(void *)(base + at.pages);
 	kern->page_live = (uint16_t *)(void *)(base + at.page_live);
-	for (uint32_t page = 0; page < config->device_page_count; page++)
-		kern->pages[page].object = KERN_NONE;
+	kern->register_page_count = config->device_page_count - KERN_CLOCK_PAGES;
+	kern_clock_init(kern);
 	return kern;
 }
 
@@ -144,6 +145,9 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern *ke
 	    .max_recv_wr = KERN_WQEBB_COUNT_MAX,
 	    .max_srq_recv_wr = 0,
 	    .num_ports = 1,
+	    .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET,
+	    .hca_core_clock_offset = 0,
+	    .clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1,
 	    .cqe_version = cqe_version,
 	    .cmds_supp_uhw =
 		MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
@@ -152,6 +156,28 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern *ke
 	    .num_uars_per_page = 1,
 	    .num_dyn_bfregs = KERN_DYNAMIC_BFREGS,
 	};
+}
+
+/* For who was handed the descriptor of a context that exists. */
+int kern_query_context(struct kern_call *call)
+{
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	uint32_t vectors = KERN_COMP_VECTOR_COUNT;
+	uint64_t core_support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+	int error;
+
+	if (!call->file->context)
+		return -EINVAL;
+	error = kern_call_write(call, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, &vectors,
+				sizeof(vectors));
+	if (!error)
+		error = kern_call_write(call, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &core_support,
+					sizeof(core_support));
+	if (error)
+		return error;
+	resp = context_response(call->kern, call->file->cqe_version);
+	resp.response_length = sizeof(resp);
+	return kern_call_write(call, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &resp, sizeof(resp));
 }
 
 int kern_get_context(struct kern_call *call)

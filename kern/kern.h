@@ -62,6 +62,7 @@ struct kern_env {
 enum {
 	KERN_FILE_MAX = 256,     /* open contexts of one device */
 	KERN_CHANNEL_MAX = 4096, /* event channels of one device */
+	KERN_CLOCK_PAGES = 2,
 };
 
 struct kern_config {
@@ -71,14 +72,18 @@ struct kern_config {
 	bool link_infiniband;    /* false: Ethernet */
 	uint8_t gids[2][16];     /* GID table; unused entries zero */
 	uint32_t gid_count;
-	uint16_t lid; /* the port's, on InfiniBand; 1 to 0xbfff */
+	uint16_t lid;       /* the port's, on InfiniBand; 1 to 0xbfff */
 	uint32_t mtu_bytes; /* active MTU */
 	uint64_t node_guid;
 	const char *netdev;              /* name for gid_attrs/ndevs, or NULL */
 	uint32_t message_max_bytes_log2; /* 30 */
-	void *device_pages; /* register pages, 4096 bytes each, as mapped into this process */
+	/* Pages of 4096 bytes, as mapped into this process: registers, and the last
+	 * KERN_CLOCK_PAGES the clock's. */
+	void *device_pages;
 	uint32_t device_page_count; /* at most 65536 */
-	struct nic_config limits;   /* as the nic was made with: what QUERY_DEVICE reports */
+	/* The time of day, in nanoseconds since 1970, when the calls' now_ns is 0. */
+	uint64_t wall_clock_ns;
+	struct nic_config limits; /* as the nic was made with: what QUERY_DEVICE reports */
 };
 
 size_t kern_arena_bytes(const struct kern_config *config);
@@ -101,6 +106,10 @@ int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes,
 	      uint32_t *page, uint32_t *page_count);
 
 /*
+ * The device's clock is now_ns. Applications read it from a page that kern_notice sets, so it shows
+ * the time of the last pass: who lets an application read it runs one first. Completions carry the
+ * time of the pass that wrote them.
+ *
  * kern_notice - reads and clears the register pages and hands what they name to the nic
  * (nic_doorbell, nic_cq_arm). A register can be overwritten before it is read: a caller also runs
  * nic_scan now and then, and always before it sleeps. Cost: one load per register page in use when

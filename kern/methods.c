@@ -24,6 +24,34 @@ static const struct kern_attr_spec get_context[] = {
     KERN_OUT_OPTIONAL(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t),
 };
 
+static const struct kern_attr_spec query_context[] = {
+    KERN_OUT_OPTIONAL(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, uint32_t),
+    KERN_OUT_OPTIONAL(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, uint64_t),
+    {.id = MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+     .type = KERN_ATTR_OUT,
+     .flags = KERN_MANDATORY_F | KERN_ZERO_TRAILING_F,
+     .len_min = offsetof(struct mlx5_ib_alloc_ucontext_resp, dump_fill_mkey) + sizeof(uint32_t),
+     .len_max = sizeof(struct mlx5_ib_alloc_ucontext_resp)},
+};
+
+static const struct kern_attr_spec mlx5_query_port[] = {
+    KERN_IN(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, uint32_t),
+    KERN_OUT_STRUCT(MLX5_IB_ATTR_QUERY_PORT, struct mlx5_ib_uapi_query_port),
+};
+
+static const struct kern_attr_spec query_pd[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_QUERY_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN, uint32_t),
+};
+
+static const struct kern_attr_spec query_mr[] = {
+    KERN_OBJECT(UVERBS_ATTR_QUERY_MR_HANDLE, KERN_MR, KERN_MANDATORY_F),
+    KERN_OUT(UVERBS_ATTR_QUERY_MR_RESP_LKEY, uint32_t),
+    KERN_OUT(UVERBS_ATTR_QUERY_MR_RESP_RKEY, uint32_t),
+    KERN_OUT(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, uint64_t),
+    KERN_OUT_OPTIONAL(UVERBS_ATTR_QUERY_MR_RESP_IOVA, uint64_t),
+};
+
 static const struct kern_attr_spec query_gid_table[] = {
     KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE),
     KERN_FLAGS_IN(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS),
@@ -148,6 +176,12 @@ static const struct kern_method methods[] = {
 	kern_query_gid_table),
     ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, false, query_gid_entry,
 	kern_query_gid_entry),
+    ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, false, query_context,
+	kern_query_context),
+    ROW(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, false, mlx5_query_port,
+	kern_mlx5_query_port),
+    ROW(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, false, query_pd, kern_query_pd),
+    ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, false, query_mr, kern_query_mr),
     ROW(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, false, pd_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, mr_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, false, reg_dmabuf_mr, kern_reg_dmabuf_mr),

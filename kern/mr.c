@@ -112,6 +112,8 @@ static int create_region(struct kern_call *call, struct nic_mkey_attr *attr, str
 		kern_object_drop(mr);
 		return error;
 	}
+	mr->len_bytes = attr->len_bytes;
+	mr->iova = attr->va;
 	kern_object_use(mr, 0, pd);
 	call->new_object = mr;
 	return 0;
@@ -208,8 +210,8 @@ static int create_dmabuf_region(struct kern_call *call, const struct dmabuf_req 
 	};
 	int error;
 
-	error = create_region(call, &attr,
-			      kern_call_object(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
+	error =
+	    create_region(call, &attr, kern_call_object(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
 	if (error)
 		return error;
 	call->new_object->is_dmabuf = true;

@@ -3,7 +3,7 @@
  * query.c - what the device says of itself: QUERY_DEVICE, QUERY_PORT, the GID table, capabilities.
  *
  * Truth before features: a limit or bit stands here only if the device keeps it. What is not listed
- * (shared receive queues, windows, multicast, paging on demand, a clock) is zero.
+ * (shared receive queues, windows, multicast) is zero.
  */
 #include "kern/state.h"
 
@@ -56,7 +56,7 @@ static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 	    .vendor_part_id = KERN_PART_ID,
 	    .max_qp = limits->qp_count_max,
 	    .max_qp_wr = KERN_WQEBB_COUNT_MAX,
-	    .device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F,
+	    .device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F | UV_DEVICE_SYS_IMAGE_GUID_F,
 	    .max_sge = sge_max(),
 	    .max_sge_rd = sge_max(),
 	    .max_cq = limits->cq_count_max,
@@ -88,16 +88,18 @@ int kern_write_query_device(struct kern_call *call)
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
-/* mlx5's own part: nothing of it is offered yet, so only its header, which says so. */
+/* mlx5's own part. */
 static int write_device_uhw(struct kern_call *call)
 {
 	struct mlx5_ib_query_device_resp resp = {
-	    .response_length = offsetof(struct mlx5_ib_query_device_resp, tso_caps)};
+	    .flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+	};
 	size_t in = kern_call_len(call, UVERBS_ATTR_UHW_IN);
 	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
 	uint8_t none;
 
-	if (out != 0 && out < resp.response_length)
+	resp.response_length = (uint32_t)(out < sizeof(resp) ? out : sizeof(resp));
+	if (out != 0 && out < offsetof(struct mlx5_ib_query_device_resp, tso_caps))
 		return -EINVAL;
 	if (in != 0 && kern_call_read_exact(call, UVERBS_ATTR_UHW_IN, &none, 0))
 		return -EINVAL;
@@ -107,7 +109,11 @@ static int write_device_uhw(struct kern_call *call)
 int kern_write_query_device_ex(struct kern_call *call)
 {
 	struct ib_uverbs_ex_query_device req;
-	struct ib_uverbs_ex_query_device_resp resp = {.base = device_facts(call->kern)};
+	struct ib_uverbs_ex_query_device_resp resp = {
+	    .base = device_facts(call->kern),
+	    .timestamp_mask = INT64_MAX,
+	    .hca_core_clock = KERN_CLOCK_KHZ,
+	};
 	size_t out = kern_call_len(call, UVERBS_ATTR_CORE_OUT);
 	int error;
 
@@ -167,6 +173,21 @@ int kern_query_port(struct kern_call *call)
 	if (port != KERN_PORT)
 		return -EINVAL;
 	return kern_call_write(call, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
+}
+
+/* mlx5's own view of a port: its place in a switch inside the card. There is none: all zero. */
+int kern_mlx5_query_port(struct kern_call *call)
+{
+	struct mlx5_ib_uapi_query_port resp = {.flags = 0};
+	uint32_t port;
+	int error;
+
+	error = kern_call_read(call, MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, &port, sizeof(port));
+	if (error)
+		return error;
+	if (!call->file->context || port != KERN_PORT)
+		return -EINVAL;
+	return kern_call_write(call, MLX5_IB_ATTR_QUERY_PORT, &resp, sizeof(resp));
 }
 
 int kern_write_query_port(struct kern_call *call)

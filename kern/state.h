@@ -32,6 +32,7 @@ enum {
 	KERN_DYNAMIC_BFREGS = 512,
 	KERN_VENDOR_ID = 0x02c9,
 	KERN_PART_ID = 0x101b,
+	KERN_CLOCK_KHZ = 1000000, /* the device's clock counts nanoseconds */
 };
 
 enum kern_object_type {
@@ -62,6 +63,10 @@ struct kern_object {
 	struct kern_object *uses[3]; /* PD, send CQ, receive CQ; NULL: none */
 	struct ib_uverbs_qp_cap cap; /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
+	uint32_t cqe_count;      /* of a completion queue: what its ring has */
+	uint32_t cqe_size_bytes; /* likewise */
+	uint64_t len_bytes;      /* of a region */
+	uint64_t iova;           /* likewise: its first address, as applications name it */
 	bool sq_signal_all;
 	bool is_dmabuf;   /* of a region */
 	uint64_t host_va; /* of a region of a dma-buf: where it is mapped */
@@ -86,8 +91,8 @@ struct kern_file {
 };
 
 struct kern_page {
-	uint32_t object;  /* KERN_NONE: not in use */
-	uint32_t live_at; /* its place in page_live */
+	struct kern_file *file; /* NULL: not in use */
+	uint32_t live_at;       /* its place in page_live */
 };
 
 struct kern {
@@ -104,7 +109,9 @@ struct kern {
 	struct kern_page *pages;
 	uint16_t *page_live; /* pages in use, page_live_count of them, in no order */
 	uint32_t page_live_count;
-	uint32_t page_next; /* where the search for a free page starts */
+	uint32_t register_page_count;
+	uint64_t *clock_word; /* what applications read as the time: big endian */
+	uint32_t page_next;   /* where the search for a free page starts */
 	struct kern_file files[KERN_FILE_MAX];
 };
 
@@ -121,9 +128,10 @@ enum kern_attr_type {
 	KERN_ATTR_NEW_CHANNEL,
 };
 
-#define KERN_MANDATORY_F     1u
-#define KERN_ZERO_TRAILING_F 2u /* longer is good if the rest is zero; output: the rest is zeroed \
-				 */
+#define KERN_MANDATORY_F 1u
+#define KERN_ZERO_TRAILING_F                                                 \
+	2u /* longer is good if the rest is zero; output: the rest is zeroed \
+	    */
 
 struct kern_attr_spec {
 	uint16_t id;
@@ -305,6 +313,7 @@ int kern_reg_dmabuf_mr(struct kern_call *call);
 int kern_write_create_ah(struct kern_call *call);
 int kern_cq_create(struct kern_call *call);
 int kern_cq_destroy(struct kern_call *call);
+int kern_write_resize_cq(struct kern_call *call);
 int kern_qp_create(struct kern_call *call);
 int kern_qp_destroy(struct kern_call *call);
 int kern_write_query_qp(struct kern_call *call);
@@ -312,11 +321,22 @@ int kern_write_modify_qp(struct kern_call *call);
 int kern_write_modify_qp_ex(struct kern_call *call);
 /* kern_mr_destroy - takes a region away from the nic, and its dma-buf out of this process. */
 int kern_mr_destroy(struct kern *kern, const struct kern_object *mr);
+int kern_query_context(struct kern_call *call);
+int kern_query_pd(struct kern_call *call);
+int kern_query_mr(struct kern_call *call);
+int kern_mlx5_query_port(struct kern_call *call);
 int kern_uar_alloc(struct kern_call *call);
 void kern_uar_free(struct kern *kern, uint32_t page);
 /* kern_page_is_of - whether the register page is one that the context has. */
 bool kern_page_is_of(const struct kern_file *file, uint64_t page);
 int kern_simple_destroy(struct kern_call *call);
+
+/* ---- the clock [clock.c] -----------------------------------------------------------------------
+ */
+
+void kern_clock_init(struct kern *kern);
+/* The page behind MLX5_IB_MMAP_CORE_CLOCK or _CLOCK_INFO. 0, -EINVAL, -EPERM or -EOPNOTSUPP. */
+int kern_clock_mmap(const struct kern *kern, uint64_t offset_bytes, bool writable, uint32_t *page);
 
 /* ---- facts about the port [query.c] ------------------------------------------------------------
  */

@@ -21,12 +21,12 @@ static uint64_t *page_words(const struct kern *kern, uint32_t page)
 /* A free page, or KERN_NONE. */
 static uint32_t find_free(struct kern *kern)
 {
-	uint32_t count = kern->config.device_page_count;
+	uint32_t count = kern->register_page_count;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t page = (kern->page_next + i) % count;
 
-		if (kern->pages[page].object == KERN_NONE) {
+		if (!kern->pages[page].file) {
 			kern->page_next = (page + 1) % count;
 			return page;
 		}
@@ -34,13 +34,13 @@ static uint32_t find_free(struct kern *kern)
 	return KERN_NONE;
 }
 
-static void page_take(struct kern *kern, uint32_t page, const struct kern_object *uar)
+static void page_take(struct kern *kern, uint32_t page, struct kern_file *file)
 {
 	struct kern_page *entry = &kern->pages[page];
 
 	/* An earlier owner may have left words behind, or still be writing. */
 	memset(page_words(kern, page), 0, DB_UAR_BYTES);
-	entry->object = kern_object_handle(uar);
+	entry->file = file;
 	entry->live_at = kern->page_live_count;
 	kern->page_live[kern->page_live_count++] = (uint16_t)page;
 }
@@ -50,23 +50,19 @@ void kern_uar_free(struct kern *kern, uint32_t page)
 	struct kern_page *entry = &kern->pages[page];
 	uint16_t moved;
 
-	ASSERT(entry->object != KERN_NONE);
+	ASSERT(entry->file);
 	ASSERT(kern->page_live[entry->live_at] == page);
 	moved = kern->page_live[--kern->page_live_count];
 	kern->page_live[entry->live_at] = moved;
 	kern->pages[moved].live_at = entry->live_at;
-	entry->object = KERN_NONE;
+	entry->file = NULL;
 }
 
 bool kern_page_is_of(const struct kern_file *file, uint64_t page)
 {
 	const struct kern *kern = file->kern;
 
-	if (page >= kern->config.device_page_count)
-		return false;
-	if (kern->pages[page].object == KERN_NONE)
-		return false;
-	return kern->objects[kern->pages[page].object].file == file;
+	return page < kern->register_page_count && kern->pages[page].file == file;
 }
 
 /* Offsets that the kernel hands out start behind those that drivers make up [uverbs.md 3.3]. */
@@ -93,7 +89,7 @@ int kern_uar_alloc(struct kern_call *call)
 	if (!uar)
 		return -ENOMEM;
 	uar->number = page;
-	page_take(call->kern, page, uar);
+	page_take(call->kern, page, call->file);
 	call->new_object = uar;
 	offset = page_offset(page);
 	error =
@@ -111,14 +107,16 @@ int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes,
 	      uint32_t *page, uint32_t *page_count)
 {
 	uint64_t index = uv_mlx5_mmap_index(offset_bytes);
+	unsigned int cmd = uv_mlx5_mmap_cmd(offset_bytes);
 
-	(void)writable;
-	if (len_bytes != DB_UAR_BYTES || !kern_page_is_of(file, index))
+	if (len_bytes != DB_UAR_BYTES || !file->context)
 		return -EINVAL;
-	if (offset_bytes != page_offset((uint32_t)index))
+	*page_count = 1;
+	if (cmd == MLX5_IB_MMAP_CORE_CLOCK || cmd == MLX5_IB_MMAP_CLOCK_INFO)
+		return kern_clock_mmap(file->kern, offset_bytes, writable, page);
+	if (!kern_page_is_of(file, index) || offset_bytes != page_offset((uint32_t)index))
 		return -EINVAL;
 	*page = (uint32_t)index;
-	*page_count = 1;
 	return 0;
 }
 
@@ -154,6 +152,8 @@ static void notice_page(struct kern *kern, uint32_t page, uint64_t now_ns)
 
 void kern_notice(struct kern *kern, uint64_t now_ns)
 {
+	/* Both halves at once, or a reader might see one of them before it wraps. */
+	__atomic_store_n(kern->clock_word, be64_from(now_ns).raw, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < kern->page_live_count; i++)
 		notice_page(kern, kern->page_live[i], now_ns);
 }

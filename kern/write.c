@@ -22,6 +22,8 @@ static const struct kern_write_cmd commands[] = {
      sizeof(struct ib_uverbs_reg_mr_resp), kern_write_reg_mr},
     {IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, sizeof(struct ib_uverbs_create_comp_channel),
      sizeof(struct ib_uverbs_create_comp_channel_resp), kern_write_create_comp_channel},
+    {IB_USER_VERBS_CMD_RESIZE_CQ, sizeof(struct ib_uverbs_resize_cq),
+     sizeof(struct ib_uverbs_resize_cq_resp), kern_write_resize_cq},
     {IB_USER_VERBS_CMD_QUERY_QP, sizeof(struct ib_uverbs_query_qp),
      sizeof(struct ib_uverbs_query_qp_resp), kern_write_query_qp},
     {IB_USER_VERBS_CMD_MODIFY_QP, sizeof(struct ib_uverbs_modify_qp), 0, kern_write_modify_qp},

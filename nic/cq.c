@@ -29,7 +29,8 @@ static bool cq_attr_ok(const struct nic_cq_attr *attr)
 {
 	return attr->cqe_count_log2 <= CQE_COUNT_LOG2_MAX &&
 	       (attr->cqe_size_bytes == 64 || attr->cqe_size_bytes == 128) &&
-	       attr->buf_va % CQE_BYTES == 0 && attr->db_va % DB_RECORD_BYTES == 0;
+	       !(attr->padded && attr->cqe_size_bytes == 64) && attr->buf_va % CQE_BYTES == 0 &&
+	       attr->db_va % DB_RECORD_BYTES == 0;
 }
 
 int nic_cq_create(struct nic *nic, const struct nic_cq_attr *attr, uint32_t *cqn)
@@ -51,6 +52,7 @@ int nic_cq_create(struct nic *nic, const struct nic_cq_attr *attr, uint32_t *cqn
 	    .count_log2 = (uint8_t)attr->cqe_count_log2,
 	    .size_log2 = attr->cqe_size_bytes == 64 ? 6 : 7,
 	    .overrun_ignored = attr->overrun_ignored,
+	    .padded = attr->padded,
 	    .cookie = attr->cookie,
 	    .live = true,
 	    .watch = nic->cq_watch_count,
@@ -154,10 +156,13 @@ static bool has_room(struct nic *nic, struct nic_cq *cq)
 /* Writes the 64 bytes of an entry, its last word last and with release order. */
 static bool store(struct nic *nic, struct nic_cq *cq, const struct cqe64 *cqe)
 {
+	static const struct cqe64 none;
 	uint64_t va = cq->buf_va + ((uint64_t)ring_index(cq->pi, cq->count_log2) << cq->size_log2) +
 		      (1u << cq->size_log2) - CQE_BYTES;
 	uint32_t tail;
 
+	if (cq->padded && !nic_mem_write(nic, va - CQE_BYTES, &none, CQE_BYTES))
+		return false;
 	memcpy(&tail, (const uint8_t *)cqe + CQE_TAIL_OFF, sizeof(tail));
 	return nic_mem_write(nic, va, cqe, CQE_TAIL_OFF) &&
 	       nic_mem_store32(nic, va + CQE_TAIL_OFF, tail);
@@ -233,4 +238,37 @@ void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum c
 	else if (flushed)
 		nic->counters.resp_cqe_flush++;
 	push(nic, cqn, &entry.cqe, true);
+}
+
+/* ---- resize ---------------------------------------------------------------------------------- */
+
+static bool resize_ok(const struct nic_cq *cq, uint64_t buf_va, uint32_t count_log2)
+{
+	uint32_t unpolled = (cq->pi - cq->ci) & DB_CQ_INDEX_MASK;
+
+	if (count_log2 > CQE_COUNT_LOG2_MAX || buf_va % CQE_BYTES != 0)
+		return false;
+	/* Who ignores overrun need not store what it has polled. */
+	return cq->overrun_ignored ||
+	       (unpolled < 1u << cq->count_log2 && unpolled <= 1u << count_log2);
+}
+
+int nic_cq_resize(struct nic *nic, uint32_t cqn, uint64_t buf_va, uint32_t count_log2)
+{
+	struct nic_cq *cq = nic_cq_find(nic, cqn);
+	struct cqe64 cqe = {.op_own = 0};
+
+	if (!cq || cq->failed)
+		return -EINVAL;
+	if (!nic_mem_load_be32(nic, cq->db_va + DB_CQ_CONSUMER * sizeof(uint32_t), &cq->ci))
+		return -EFAULT;
+	if (!resize_ok(cq, buf_va, count_log2))
+		return -EINVAL;
+	cqe.op_own = cqe_op_own(CQE_RESIZE_CQ, false, owner(nic, cqn));
+	if (!store(nic, cq, &cqe))
+		return -EFAULT;
+	cq->pi++;
+	cq->buf_va = buf_va;
+	cq->count_log2 = (uint8_t)count_log2;
+	return 0;
 }

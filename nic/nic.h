@@ -176,9 +176,18 @@ struct nic_cq_attr {
 	uint32_t cqe_size_bytes; /* 64, or 128 (then the CQE is the second half) */
 	bool overrun_ignored;
 	uint64_t cookie;
+	bool padded; /* of 128-byte entries the first half is written, too: zeroes */
 };
 /* Stores 0xffffffff to the record's arm word, so that the first arm is a change. */
 int nic_cq_create(struct nic *nic, const struct nic_cq_attr *attr, uint32_t *cqn);
+/*
+ * nic_cq_resize - entries go to the ring at buf_va from now on. The old one ends with an entry of
+ * opcode CQE_RESIZE_CQ, which counts as one; the driver moves those before it, each one place on.
+ *   -EINVAL  more unpolled entries than the new ring or, with the one that ends it, the old one
+ *            holds; or a bad size or address
+ *   -EFAULT  the old ring is not writable
+ */
+int nic_cq_resize(struct nic *nic, uint32_t cqn, uint64_t buf_va, uint32_t cqe_count_log2);
 int nic_cq_destroy(struct nic *nic, uint32_t cqn); /* -EBUSY while a queue pair uses it */
 
 enum nic_qp_type { NIC_QP_RC }; /* more types come with later features */

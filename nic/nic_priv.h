@@ -97,6 +97,7 @@ struct nic_cq {
 	uint8_t size_log2;
 	bool live;
 	bool overrun_ignored;
+	bool padded;
 	bool failed; /* overrun, or its ring is not writable: nothing is written any more */
 	bool armed;
 	bool armed_solicited;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <time.h>
 
 static const struct nic_config nic_limits = {
     .qp_count_max = 65536,
@@ -151,6 +152,15 @@ static void on_sync_end(void *ctx, uint64_t va, bool writable)
 	soft_dmabuf_end(&port->dmabufs, va, writable);
 }
 
+/* The time of day when host_now_ns is 0. */
+static uint64_t wall_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - host_now_ns();
+}
+
 /* ---- bringing it up ----------------------------------------------------------------------------
  */
 
@@ -169,6 +179,7 @@ static struct kern_config kern_config_of(const struct soft_port *port,
 	    .message_max_bytes_log2 = 30,
 	    .device_pages = port->pages,
 	    .device_page_count = SOFT_PAGE_COUNT,
+	    .wall_clock_ns = wall_clock_ns(),
 	    .limits = port->limits,
 	};
 	uint32_t address;

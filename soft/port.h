@@ -25,7 +25,7 @@ struct host_port;
 
 enum {
 	SOFT_PAGE_BYTES = 4096,
-	SOFT_PAGE_COUNT = 1024, /* register pages */
+	SOFT_PAGE_COUNT = 1024, /* register pages, and the clock's */
 };
 
 struct soft_port {

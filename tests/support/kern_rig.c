@@ -272,7 +272,7 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 
 	memset(rig, 0, sizeof(*rig));
 	rig->memory = map(RIG_MEMORY_BYTES);
-	rig->pages = map(RIG_PAGES * 4096);
+	rig->pages = map((RIG_PAGES + KERN_CLOCK_PAGES) * 4096);
 	rig->nic_env = (struct nic_env){.ctx = rig,
 					.mem_read = mem_read,
 					.mem_write = mem_write,
@@ -308,7 +308,8 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 					   .netdev = "lo",
 					   .message_max_bytes_log2 = 30,
 					   .device_pages = rig->pages,
-					   .device_page_count = RIG_PAGES,
+					   .device_page_count = RIG_PAGES + KERN_CLOCK_PAGES,
+					   .wall_clock_ns = RIG_WALL_CLOCK_NS,
 					   .limits = limits};
 	memcpy(rig->config.gids[0], gids[infiniband], sizeof(gids[0]));
 	if (infiniband) {
@@ -341,7 +342,7 @@ void kern_rig_close(struct kern_rig *rig)
 	nic_check(rig->nic);
 	munmap(rig->nic_arena, nic_arena_bytes(&rig->config.limits));
 	munmap(rig->kern_arena, kern_arena_bytes(&rig->config));
-	munmap(rig->pages, RIG_PAGES * 4096);
+	munmap(rig->pages, (RIG_PAGES + KERN_CLOCK_PAGES) * 4096);
 	munmap(rig->memory, RIG_MEMORY_BYTES);
 }
 

@@ -17,13 +17,15 @@
 
 enum {
 	RIG_MEMORY_BYTES = 1 << 20,
-	RIG_PAGES = 8,
+	RIG_PAGES = 8, /* of registers */
 	RIG_CHANNELS = 16,
 	RIG_RECORDS = 64,
 	RIG_FD_FIRST = 1000,
 	RIG_ATTRS = 64,
 	RIG_LID = 7,
 };
+
+#define RIG_WALL_CLOCK_NS UINT64_C(1700000000123456789)
 
 struct rig_channel {
 	struct kern_channel *kern; /* NULL: closed or never opened */

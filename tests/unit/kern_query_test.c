@@ -56,9 +56,9 @@ static void context(void **state)
 	assert_int_equal(resp->cqe_version, 1);
 	assert_int_equal(resp->cmds_supp_uhw, 3);
 	assert_int_equal(resp->response_length, sizeof(*resp));
-	/* No ECE, no clock, no dump mkey, no shared receive queues. */
-	assert_int_equal(resp->comp_mask, 0);
-	assert_int_equal(resp->clock_info_versions, 0);
+	/* A clock; no ECE, no dump mkey, no shared receive queues. */
+	assert_int_equal(resp->comp_mask, MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET);
+	assert_int_equal(resp->clock_info_versions, 1);
 	assert_int_equal(resp->max_srq_recv_wr, 0);
 	/* Without DevX in the request there are no firmware commands. */
 	rig_call(&rig, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER);
@@ -114,8 +114,14 @@ static void device(void **state)
 	assert_int_equal(resp.base.max_mw, 0);
 	assert_int_equal(resp.base.max_mcast_grp, 0);
 	assert_int_equal(resp.odp_caps.general_caps, 0);
-	assert_int_equal(resp.timestamp_mask, 0);
-	assert_int_equal(uhw.response_length, 8);
+	assert_int_equal(resp.timestamp_mask, INT64_MAX);
+	assert_int_equal(resp.hca_core_clock, 1000000);
+	assert_int_equal(resp.cq_moderation_caps.max_cq_moderation_count, 0);
+	assert_int_equal(resp.base.device_cap_flags, 1 << 11 | 1 << 12);
+	assert_int_equal(resp.device_cap_flags_ex, resp.base.device_cap_flags);
+	assert_int_equal(uhw.response_length, sizeof(uhw));
+	assert_int_equal(uhw.flags, MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD);
+	assert_int_equal(uhw.cqe_comp_caps.max_num, 0);
 	/* Shorter answers say how much of them is meant. */
 	assert_int_equal(rig_write(&rig, cmd, &req, sizeof(req), &resp, 184, NULL, 0), 0);
 	assert_int_equal(resp.response_length, 184);
@@ -123,6 +129,22 @@ static void device(void **state)
 	req.comp_mask = 1;
 	assert_int_equal(rig_write(&rig, cmd, &req, sizeof(req), &resp, sizeof(resp), NULL, 0),
 			 -EINVAL);
+}
+
+/* mlx5's own: no switch inside the card. */
+static void port_of_the_driver(void **state)
+{
+	struct mlx5_ib_uapi_query_port *resp;
+
+	(void)state;
+	for (uint32_t number = 0; number < 3; number++) {
+		rig_call(&rig, UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT);
+		rig_in32(&rig, MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, number);
+		resp = rig_out(&rig, MLX5_IB_ATTR_QUERY_PORT, sizeof(*resp));
+		assert_int_equal(rig_run(&rig), number == 1 ? 0 : -EINVAL);
+		if (number == 1)
+			assert_int_equal(resp->flags, 0);
+	}
 }
 
 static void port(void **state)
@@ -317,7 +339,7 @@ int main(void)
 	    TEST(device),      TEST(port),
 	    TEST(gid_entries), TEST(gid_tables),
 	    TEST(files),       TEST(a_short_buffer_is_not_overrun),
-	    TEST(directories),
+	    TEST(directories), TEST(port_of_the_driver),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,15 +24,19 @@ static void create_and_destroy(void **state)
 		struct nic_cq_attr attr;
 		int err;
 	} rows[] = {
-	    {"good", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 64, false, 0}, 0},
-	    {"128 bytes", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 128, false, 0}, 0},
-	    {"one entry", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 0, 64, false, 0}, 0},
-	    {"largest", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 22, 64, false, 0}, 0},
-	    {"too large", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 23, 64, false, 0}, -EINVAL},
-	    {"odd size", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 96, false, 0}, -EINVAL},
-	    {"ring not aligned", {FAKE_BASE_VA + 8, FAKE_BASE_VA + 4096, 4, 64, false, 0}, -EINVAL},
-	    {"record not aligned", {FAKE_BASE_VA, FAKE_BASE_VA + 4100, 4, 64, false, 0}, -EINVAL},
-	    {"record not there", {FAKE_BASE_VA, 4096, 4, 64, false, 0}, -EFAULT},
+	    {"good", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 64, false, 0, false}, 0},
+	    {"128 bytes", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 128, false, 0, false}, 0},
+	    {"one entry", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 0, 64, false, 0, false}, 0},
+	    {"largest", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 22, 64, false, 0, false}, 0},
+	    {"too large", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 23, 64, false, 0, false}, -EINVAL},
+	    {"odd size", {FAKE_BASE_VA, FAKE_BASE_VA + 4096, 4, 96, false, 0, false}, -EINVAL},
+	    {"ring not aligned",
+	     {FAKE_BASE_VA + 8, FAKE_BASE_VA + 4096, 4, 64, false, 0, false},
+	     -EINVAL},
+	    {"record not aligned",
+	     {FAKE_BASE_VA, FAKE_BASE_VA + 4100, 4, 64, false, 0, false},
+	     -EINVAL},
+	    {"record not there", {FAKE_BASE_VA, 4096, 4, 64, false, 0, false}, -EFAULT},
 	};
 	struct fake_world *w = fake_world_new(NULL);
 	uint32_t cqn = 0;
@@ -155,6 +159,133 @@ static void wide_entries(void **state)
 	assert_int_equal(ring[255], 0);
 	assert_int_equal(ring[383], 0xf0);
 	fake_world_free(w);
+}
+
+/* Padded: the first half of an entry is written, too, and before the owner bit. */
+static void padded_entries(void **state)
+{
+	struct fake_world *w = fake_world_new(NULL);
+	struct nic_cq_attr attr = {.cqe_count_log2 = 1, .cqe_size_bytes = 128, .padded = true};
+	struct nic_qp qp = {.number = 0x123};
+	struct nic_done done = {.opcode = CQE_REQ};
+	uint8_t *ring;
+	uint32_t cqn;
+
+	(void)state;
+	attr.buf_va = fake_alloc(w, 256);
+	attr.db_va = fake_alloc(w, 64);
+	ring = fake_mem(w, attr.buf_va);
+	memset(ring, 0xf0, 256);
+	assert_int_equal(nic_cq_create(w->nics[0], &attr, &cqn), 0);
+	nic_cq_done(w->nics[0], &qp, cqn, &done);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(ring[i], 0);
+	assert_int_equal(cqe_qpn((struct cqe64 *)(ring + 64)), 0x123);
+	assert_int_equal(ring[128], 0xf0);
+	attr.cqe_size_bytes = 64;
+	assert_int_equal(nic_cq_create(w->nics[0], &attr, &cqn), -EINVAL);
+	fake_world_free(w);
+}
+
+/* ---- resize ---------------------------------------------------------------------------------- */
+
+/* What a driver does with the old ring: its entries move one place on in the new one, until the
+ * entry that ends it. Returns how many moved. */
+static uint32_t move_entries(struct fake_cq *cq, uint64_t buf_va, uint32_t count_log2)
+{
+	struct cqe64 *from = fake_mem(cq->world, cq->buf_va);
+	struct cqe64 *to = fake_mem(cq->world, buf_va);
+	uint32_t i = cq->ci;
+
+	for (;; i++) {
+		const struct cqe64 *old = &from[i & ((1u << cq->count_log2) - 1)];
+		struct cqe64 *moved = &to[(i + 1) & ((1u << count_log2) - 1)];
+
+		assert_int_equal(old->op_own & 1, i >> cq->count_log2 & 1);
+		if (old->op_own >> 4 == CQE_RESIZE_CQ)
+			break;
+		*moved = *old;
+		moved->op_own = (uint8_t)((old->op_own & ~1u) | ((i + 1) >> count_log2 & 1));
+	}
+	cq->buf_va = buf_va;
+	cq->count_log2 = count_log2;
+	return i - cq->ci++;
+}
+
+static uint64_t fresh_ring(struct fake_world *w, uint32_t count_log2)
+{
+	uint64_t va = fake_alloc(w, (size_t)64 << count_log2);
+
+	memset(fake_mem(w, va), CQE_OP_OWN_INIT, (size_t)64 << count_log2);
+	return va;
+}
+
+/* Up, down and the same size, at every fill and place of the ring: nothing is lost or comes twice,
+ * and an event that was armed for comes. */
+static void resize_keeps_entries(void **state)
+{
+	(void)state;
+	for (uint32_t to_log2 = 1; to_log2 <= 5; to_log2++) {
+		for (uint32_t row = 0; row < 3 * 8; row++) {
+			struct bed b = bed_open(&(struct fake_opts){.cq_count_log2 = 3});
+			struct fake_cq *cq = &b.pair.a.send_cq;
+			uint32_t polled = row / 8 * 4, unpolled = row % 8;
+			uint64_t ring = fresh_ring(b.w, to_log2);
+			uint16_t n = 0;
+
+			for (; n < polled; n++) {
+				bed_post(&b, WQE_OP_NOP, 0);
+				expect_done(cq, CQE_REQ, n, 0);
+			}
+			for (uint32_t i = 0; i < unpolled; i++)
+				bed_post(&b, WQE_OP_NOP, 0);
+			if (unpolled > 1u << to_log2) {
+				assert_int_equal(
+				    nic_cq_resize(b.w->nics[0], cq->cqn, ring, to_log2), -EINVAL);
+			} else {
+				assert_int_equal(
+				    nic_cq_resize(b.w->nics[0], cq->cqn, ring, to_log2), 0);
+				assert_int_equal(move_entries(cq, ring, to_log2), unpolled);
+			}
+			for (uint32_t i = 0; i < unpolled; i++)
+				expect_done(cq, CQE_REQ, n++, 0);
+			expect_none(cq);
+			fake_arm(cq, false);
+			nic_cq_scan(b.w->nics[0], b.w->now_ns);
+			assert_int_equal(b.w->event_count, 0);
+			for (int i = 0; i < 20; i++) {
+				bed_post(&b, WQE_OP_NOP, 0);
+				expect_done(cq, CQE_REQ, n++, 0);
+			}
+			assert_int_equal(fake_events(b.w, 0, NIC_EVENT_CQ_COMPLETION), 1);
+			nic_check(b.w->nics[0]);
+			bed_close(&b);
+		}
+	}
+}
+
+static void resize_refused(void **state)
+{
+	struct bed b = bed_open(&(struct fake_opts){.cq_count_log2 = 3});
+	struct fake_cq *cq = &b.pair.a.send_cq;
+	uint64_t ring = fresh_ring(b.w, 4);
+	struct nic *nic = b.w->nics[0];
+
+	(void)state;
+	assert_int_equal(nic_cq_resize(nic, 0xffff, ring, 4), -EINVAL);
+	assert_int_equal(nic_cq_resize(nic, cq->cqn, ring + 8, 4), -EINVAL);
+	assert_int_equal(nic_cq_resize(nic, cq->cqn, ring, 23), -EINVAL);
+	/* A full ring has no room for the entry that ends it. */
+	for (int i = 0; i < 8; i++)
+		bed_post(&b, WQE_OP_NOP, 0);
+	assert_int_equal(nic_cq_resize(nic, cq->cqn, ring, 4), -EINVAL);
+	for (uint16_t i = 0; i < 8; i++)
+		expect_done(cq, CQE_REQ, i, 0);
+	fake_fault(b.w, cq->buf_va, 512);
+	assert_int_equal(nic_cq_resize(nic, cq->cqn, ring, 4), -EFAULT);
+	fake_fault(b.w, cq->db_va, 8);
+	assert_int_equal(nic_cq_resize(nic, cq->cqn, ring, 4), -EFAULT);
+	bed_close(&b);
 }
 
 /* ---- overrun --------------------------------------------------------------------------------- */
@@ -389,6 +520,9 @@ int main(void)
 	    cmocka_unit_test(owner_bit_over_many_laps),
 	    cmocka_unit_test(consumer_index_wraps),
 	    cmocka_unit_test(wide_entries),
+	    cmocka_unit_test(padded_entries),
+	    cmocka_unit_test(resize_keeps_entries),
+	    cmocka_unit_test(resize_refused),
 	    cmocka_unit_test(overrun),
 	    cmocka_unit_test(consumer_index_makes_room),
 	    cmocka_unit_test(overrun_ignored),

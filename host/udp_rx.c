@@ -103,6 +103,16 @@ static uint16_t port_of(const union host_addr *addr)
 	return ntohs(addr->any.sa_family == AF_INET6 ? addr->v6.sin6_port : addr->v4.sin_port);
 }
 
+/*
+ * This port's packets to itself take the local wire: what says it is one of them lies. So does an
+ * IPv4 address in an IPv6 header, whose ICRC would be checked as if the header were IPv4's; Linux
+ * lets such datagrams in.
+ */
+static bool is_of_others(const struct host_udp *udp, const uint8_t sgid[static 16])
+{
+	return memcmp(sgid, udp->gid, 16) != 0 && roce_gid_is_ipv4(sgid) == udp->ipv4;
+}
+
 static void take_message(struct rx_run *run, uint32_t i)
 {
 	struct host_udp *udp = run->udp;
@@ -119,8 +129,7 @@ static void take_message(struct rx_run *run, uint32_t i)
 	packet.udp_sport = port_of(&udp->rx->addrs[i]);
 	packet.rx.sgid = packet.sgid;
 	packet.rx.dgid = udp->gid;
-	/* This port's packets to itself take the local wire: what says it is one of them lies. */
-	if (memcmp(packet.sgid, udp->gid, 16) == 0) {
+	if (!is_of_others(udp, packet.sgid)) {
 		udp->counters.rx_drop_address++;
 		return;
 	}

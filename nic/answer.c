@@ -84,8 +84,8 @@ static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct n
 		return true;
 	/* Again for each packet: the region may have gone meanwhile. */
 	*syndrome = ROCE_NAK_REMOTE_ACCESS;
-	if (nic_mem_check(nic, qp->pdn, res->rkey, res->va + off, n, NIC_ACCESS_REMOTE_READ_F,
-			  &place) != NIC_MEM_OK)
+	if (nic_mem_check(nic, nic_peer_of(qp), res->rkey, res->va + off, n,
+			  NIC_ACCESS_REMOTE_READ_F, &place) != NIC_MEM_OK)
 		return false;
 	*syndrome = ROCE_NAK_REMOTE_OPERATION;
 	return nic_mem_read_at(nic, dst, &place, n);

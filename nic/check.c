@@ -108,7 +108,7 @@ static void check_users(const struct nic *nic)
 	ASSERT(users == 2ull * nic->qp_watch_count);
 	users = nic->qp_watch_count;
 	for (uint32_t i = NIC_MKEY_FIRST; i < nic->mkey_slots.fresh; i++)
-		users += nic->mkeys[i].live;
+		users += nic->mkeys[i].state != NIC_MKEY_NONE;
 	for (uint32_t i = 1; i < nic->pd_slots.fresh; i++)
 		expected += nic->pds[i].live ? nic->pds[i].users : 0;
 	ASSERT(users == expected);

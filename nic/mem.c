@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mem.c - keys and bounds, and the only calls of the environment's guarded copies.
+ * mem.c - lists of pieces, bounds, and the only calls of the environment's guarded copies.
  *
  * A key is looked up each time bytes move: nothing remembers a translation, so nothing has to be
  * told when a region goes away.
@@ -9,7 +9,7 @@
 
 enum { ATOMIC_TRIES = 1000 }; /* an application that keeps changing the value wins in the end */
 
-enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, uint64_t va,
+enum nic_mem nic_mem_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
 			   uint64_t len_bytes, uint32_t access, struct nic_place *place)
 {
 	uint32_t index = key >> 8;
@@ -18,7 +18,9 @@ enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, ui
 	if (index >= nic->mkey_slots.fresh)
 		return NIC_MEM_KEY;
 	mkey = &nic->mkeys[index];
-	if (!mkey->live || mkey->tag != (key & 0xff) || mkey->pdn != pdn)
+	if (mkey->state != NIC_MKEY_PLAIN)
+		return nic_indirect_check(nic, who, key, va, len_bytes, access, place);
+	if (mkey->tag != (key & 0xff) || mkey->pdn != (uint32_t)who)
 		return NIC_MEM_KEY;
 	/* Written so that no sum can overflow. */
 	if (va < mkey->va || len_bytes > mkey->len_bytes ||
@@ -26,7 +28,8 @@ enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, ui
 		return NIC_MEM_RANGE;
 	if (access & ~(uint32_t)mkey->access)
 		return NIC_MEM_RIGHTS;
-	*place = (struct nic_place){mkey->host_va + (va - mkey->va), mkey->synced};
+	place->host_va = mkey->host_va + (va - mkey->va);
+	place->how = mkey->synced ? NIC_PLACE_SYNCED : NIC_PLACE_PLAIN;
 	return NIC_MEM_OK;
 }
 
@@ -207,11 +210,12 @@ static bool do_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compar
 	return false;
 }
 
-/* ---- places: plain memory, or memory that is to be synchronized around each access ----------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static bool begin(struct nic *nic, const struct nic_place *place, bool writable)
 {
-	if (!place->synced || nic->env->sync_begin(nic->env->ctx, place->host_va, writable))
+	if (place->how == NIC_PLACE_PLAIN ||
+	    nic->env->sync_begin(nic->env->ctx, place->host_va, writable))
 		return true;
 	nic->counters.mem_fault++;
 	return false;
@@ -219,14 +223,54 @@ static bool begin(struct nic *nic, const struct nic_place *place, bool writable)
 
 static void end(struct nic *nic, const struct nic_place *place, bool writable)
 {
-	if (place->synced)
+	if (place->how != NIC_PLACE_PLAIN)
 		nic->env->sync_end(nic->env->ctx, place->host_va, writable);
+}
+
+/* The next of several places, at byte `done` of the whole; false: it is gone. */
+static bool next_place(const struct nic *nic, const struct nic_place *all, size_t done,
+		       uint64_t *len_bytes, struct nic_place *place)
+{
+	return nic_indirect_next(nic, all->index, all->host_va + done, all->access, len_bytes,
+				 place) == NIC_MEM_OK;
+}
+
+static bool read_pieces(struct nic *nic, uint8_t *dst, const struct nic_place *all,
+			size_t len_bytes)
+{
+	struct nic_place place;
+	uint64_t part;
+
+	for (size_t done = 0; done < len_bytes; done += part) {
+		part = len_bytes - done;
+		if (!next_place(nic, all, done, &part, &place) ||
+		    !nic_mem_read_at(nic, dst + done, &place, part))
+			return false;
+	}
+	return true;
+}
+
+static bool write_pieces(struct nic *nic, const struct nic_place *all, const uint8_t *src,
+			 size_t len_bytes)
+{
+	struct nic_place place;
+	uint64_t part;
+
+	for (size_t done = 0; done < len_bytes; done += part) {
+		part = len_bytes - done;
+		if (!next_place(nic, all, done, &part, &place) ||
+		    !nic_mem_write_at(nic, &place, src + done, part))
+			return false;
+	}
+	return true;
 }
 
 bool nic_mem_read_at(struct nic *nic, void *dst, const struct nic_place *place, size_t len_bytes)
 {
 	bool good;
 
+	if (place->how == NIC_PLACE_PIECES)
+		return read_pieces(nic, dst, place, len_bytes);
 	if (!begin(nic, place, false))
 		return false;
 	good = nic_mem_read(nic, dst, place->host_va, len_bytes);
@@ -239,6 +283,8 @@ bool nic_mem_write_at(struct nic *nic, const struct nic_place *place, const void
 {
 	bool good;
 
+	if (place->how == NIC_PLACE_PIECES)
+		return write_pieces(nic, place, src, len_bytes);
 	if (!begin(nic, place, true))
 		return false;
 	good = nic_mem_write(nic, place->host_va, src, len_bytes);
@@ -251,6 +297,7 @@ bool nic_mem_atomic_at(struct nic *nic, bool is_add, const struct nic_place *pla
 {
 	bool good;
 
+	ASSERT(place->how != NIC_PLACE_PIECES);
 	if (!begin(nic, place, true))
 		return false;
 	good = do_atomic(nic, is_add, place->host_va, compare, swap_add, old);

@@ -156,18 +156,63 @@ int nic_pd_destroy(struct nic *nic, uint32_t pdn); /* -EBUSY while a key or queu
 #define NIC_ACCESS_REMOTE_WRITE_F  (1u << 1)
 #define NIC_ACCESS_REMOTE_READ_F   (1u << 2)
 #define NIC_ACCESS_REMOTE_ATOMIC_F (1u << 3)
+#define NIC_ACCESS_BIND_F          (1u << 4) /* of a region: memory windows may be bound to it */
+
+enum nic_mkey_kind {
+	NIC_MKEY_REGION,   /* bytes of this process */
+	NIC_MKEY_WINDOW_1, /* a memory window; made free, and bound by an entry of a send queue */
+	NIC_MKEY_WINDOW_2, /* likewise, and good on the queue pair alone that bound it */
+	NIC_MKEY_KLM,      /* pieces of other keys, one after another, each as long as it says */
+	NIC_MKEY_KSM,      /* pieces of other keys, each of 2^entity_log2 bytes */
+};
+
+/* One piece of a key of kind KLM or KSM. */
+struct nic_klm {
+	uint64_t va; /* as `key` counts */
+	uint32_t key;
+	uint32_t len_bytes; /* KLM: 0 is an empty piece; KSM: not looked at */
+};
 
 struct nic_mkey_attr {
 	uint32_t pdn;
-	uint32_t access; /* NIC_ACCESS_*_F; remote write or atomic without local write: -EINVAL */
+	uint32_t access; /* NIC_ACCESS_*_F; of a region: remote write or atomic without local
+			    write: -EINVAL */
 	uint64_t va;     /* first address as the application and its peers name it */
 	uint64_t len_bytes;
+
+	/* A region. */
 	uint64_t host_va; /* where those bytes are in this process; equal to va for host memory */
 	bool synced;      /* they may be touched between sync_begin and sync_end only: a dma-buf */
+
+	enum nic_mkey_kind kind;
+
+	/* KLM and KSM: piece i of a KSM key starts at va + i * 2^entity_log2. */
+	const struct nic_klm *klms;
+	uint32_t klm_count;
+	uint32_t klm_count_max; /* room for later lists; less than klm_count: klm_count */
+	uint8_t entity_log2;
+
+	/* What the mlx5 key context calls free, umr_en, en_rinval and qpn; zero for a plain region.
+	 */
+	bool free;              /* not usable until an entry of a send queue makes it so */
+	bool umr;               /* entries of send queues may change it */
+	bool remote_invalidate; /* a SEND with invalidate may make it free */
+	bool tag_given;         /* the key's lowest 8 bits are `tag`, else they are random */
+	uint8_t tag;
+	uint32_t qpn;   /* the only queue pair that may use it; 0: any */
+	bool signature; /* it may be given signature attributes */
 };
-/* key = index << 8 | random tag; the key is both lkey and rkey. */
+/* key = index << 8 | tag. What may be used locally is both lkey and rkey; a window is an rkey.
+ * -ENOMEM: no key, or no room for that many pieces. */
 int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t *key);
+/* key as create gave it: entries of send queues may have changed its tag since. */
 int nic_mkey_destroy(struct nic *nic, uint32_t key);
+
+#define NIC_MKEY_SET_PD_F     (1u << 0)
+#define NIC_MKEY_SET_ACCESS_F (1u << 1)
+#define NIC_MKEY_SET_PLACE_F  (1u << 2) /* va, len_bytes, host_va, synced */
+/* nic_mkey_modify - a region gets the fields of attr that set names; the key stays the same. */
+int nic_mkey_modify(struct nic *nic, uint32_t key, const struct nic_mkey_attr *attr, uint32_t set);
 
 struct nic_cq_attr {
 	uint64_t buf_va;

@@ -47,7 +47,11 @@ enum {
 	NIC_PIECES_MAX = WQE_DS_MAX,
 	NIC_WQE_BYTES_MAX = (WQE_DS_MAX + 1) * WQE_UNIT_BYTES,
 	NIC_QPS_SPARE = 64, /* numbers rest in the free list while there are fresh ones */
-	NIC_MKEY_FIRST = 2, /* so that no key is 0 or WQE_LKEY_INVALID, whatever its tag */
+	NIC_MKEY_FIRST = 8, /* so that no key is 0, WQE_LKEY_INVALID or WQE_UMR_STRIDED, whatever
+			       its tag */
+	NIC_DEPTH_MAX = 4,  /* keys that lead to one another, the first not counted */
+	NIC_STEPS_PER_MKEY = 4,
+	NIC_ROOMS = 21, /* sizes of rooms for pieces of keys: 1, 2, 4 ... 2^20 */
 };
 
 /* ---- tables (obj.c) -------------------------------------------------------------------------- */
@@ -80,12 +84,46 @@ struct nic_mkey {
 	uint64_t host_va;
 	uint32_t pdn;
 	uint8_t tag;
-	uint8_t access : 7;
+	uint8_t access : 7; /* NIC_ACCESS_*_F */
 	bool synced : 1;
-	bool live;
+	uint8_t state;    /* enum nic_mkey_state */
+	uint8_t kind : 3; /* enum nic_mkey_kind */
+	bool umr : 1;
+	bool remote_invalidate : 1;
+	bool signature : 1; /* it may have signature attributes */
 };
 
 _Static_assert(sizeof(struct nic_mkey) == 32, "two in a cache line");
+
+enum nic_mkey_state {
+	NIC_MKEY_NONE,
+	NIC_MKEY_PLAIN, /* a region, good on any queue pair */
+	NIC_MKEY_OTHER, /* usable; where it leads is in its struct nic_mkey_more */
+	NIC_MKEY_FREE,  /* not usable until a send queue makes it so */
+};
+
+/* A piece of a key, as it is used: struct nic_klm, and where it ends. */
+struct nic_step {
+	uint64_t va;
+	uint64_t end; /* bytes of the list, of a strided one of a round, up to this piece's end */
+	uint32_t key;
+	uint32_t len_bytes;
+	uint32_t stride; /* from one round's start of the piece to the next one's */
+	uint32_t next_free;
+};
+
+/* What a key that is no plain region has beside its struct nic_mkey. */
+struct nic_mkey_more {
+	uint32_t qpn; /* the only queue pair it is good on; NIC_QPN_ANY */
+	uint32_t step_count;
+	uint32_t repeat;   /* rounds of a strided list; 0: it is none */
+	uint32_t room;     /* its first step in nic->steps */
+	uint8_t room_log2; /* and how many there are; a window has none but `own` */
+	uint8_t entity_log2;
+	struct nic_step own;
+};
+
+#define NIC_QPN_ANY 0xffffffu
 
 struct nic_cq {
 	uint64_t buf_va;
@@ -263,10 +301,10 @@ struct nic_qp {
 	uint32_t sq_count;
 
 	/* Identity. */
-	uint32_t number;
+	uint32_t pdn;
+	uint32_t number; /* just behind pdn: nic_peer_of is one load */
 	uint32_t index;
 	uint32_t user_index;
-	uint32_t pdn;
 	uint32_t cqn_send;
 	uint32_t cqn_recv;
 	uint32_t watch;    /* its place in nic->qp_watch */
@@ -288,6 +326,8 @@ struct nic {
 	struct nic_qp *qps;
 	struct nic_op *ops; /* NIC_OPS for each queue pair */
 	struct nic_mkey *mkeys;
+	struct nic_mkey_more *mores; /* one for each of mkeys */
+	struct nic_step *steps;
 	struct nic_pd *pds;
 
 	uint32_t left_packets; /* of nic_run's budget */
@@ -309,6 +349,9 @@ struct nic {
 	struct nic_slots mkey_slots;
 	struct nic_slots cq_slots;
 	struct nic_slots qp_slots;
+	uint32_t step_count;
+	uint32_t step_fresh;           /* none from here on was ever used */
+	uint32_t room_free[NIC_ROOMS]; /* first step of a free room of that size, + 1; 0: none */
 	uint32_t block_count;
 	uint32_t block_of[NIC_BLOCKS_MAX]; /* top 12 bits of the numbers of qps[4096 * i ...] */
 
@@ -379,15 +422,35 @@ enum nic_mem {
 	NIC_MEM_FAULT,  /* the memory is not there */
 };
 
-/* Where bytes of a region are. */
+/* Where the bytes of a stretch of a key are, when its check is done. */
 struct nic_place {
-	uint64_t host_va;
-	bool synced;
+	uint64_t host_va; /* NIC_PLACE_PIECES: as the key counts */
+	uint8_t how;      /* enum nic_how */
+	uint32_t index;   /* NIC_PLACE_PIECES: of the key */
+	uint32_t access;  /* NIC_PLACE_PIECES: what was asked for */
 };
 
-/* nic_mem_check - whether key allows access (NIC_ACCESS_*_F) to [va, va + len_bytes) in pdn; then
- * *place is where that is. */
-enum nic_mem nic_mem_check(const struct nic *nic, uint32_t pdn, uint32_t key, uint64_t va,
+enum nic_how {
+	NIC_PLACE_PLAIN,
+	NIC_PLACE_SYNCED, /* plain memory, to be touched between sync_begin and sync_end */
+	NIC_PLACE_PIECES, /* several places: looked up anew by each copy */
+};
+
+/*
+ * Who asks: a protection domain, and for a request from a peer the queue pair it came to, above bit
+ * 32. Windows are good for peers only, and those of type 2 on their own queue pair only.
+ */
+static inline uint64_t nic_peer_of(const struct nic_qp *qp)
+{
+	return (uint64_t)qp->number << 32 | qp->pdn;
+}
+
+/*
+ * nic_mem_check - whether key allows access (NIC_ACCESS_*_F) to [va, va + len_bytes) for `who`;
+ * then *place is where that is. Of a key that is made of pieces of others all those pieces are
+ * checked up to the largest packet's length; beyond that its own bounds and rights.
+ */
+enum nic_mem nic_mem_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
 			   uint64_t len_bytes, uint32_t access, struct nic_place *place);
 /* nic_mem_check_list - NIC_MEM_OK if every piece of wqe may be read. */
 enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struct nic_wqe *wqe);
@@ -409,6 +472,34 @@ bool nic_mem_read(struct nic *nic, void *dst, uint64_t va, size_t len_bytes);
 bool nic_mem_write(struct nic *nic, uint64_t va, const void *src, size_t len_bytes);
 bool nic_mem_load_be32(struct nic *nic, uint64_t va, uint32_t *value);
 bool nic_mem_store32(struct nic *nic, uint64_t va, uint32_t value);
+
+/* ---- mkey.c, indirect.c: keys ------------------------------------------------------------------
+ */
+
+/* nic_mkey_find - the key of any state with this index and tag; NULL: there is none. */
+struct nic_mkey *nic_mkey_find(const struct nic *nic, uint32_t key);
+static inline struct nic_mkey_more *nic_mkey_more(const struct nic *nic,
+						  const struct nic_mkey *mkey)
+{
+	return &nic->mores[mkey - nic->mkeys];
+}
+/* nic_mkey_steps - the pieces of a key that is no region. */
+struct nic_step *nic_mkey_steps(const struct nic *nic, const struct nic_mkey *mkey);
+/* nic_mkey_room - how many pieces it may have. */
+uint32_t nic_mkey_room(const struct nic_mkey *mkey, const struct nic_mkey_more *more);
+/* nic_mkey_invalidates - whether a SEND that comes to qp may make key free. */
+bool nic_mkey_invalidates(const struct nic *nic, const struct nic_qp *qp, uint32_t key);
+void nic_mkey_invalidate(struct nic *nic, uint32_t key);
+/* nic_steps_sum - puts the ends of a list's pieces right after some of them changed. */
+void nic_steps_sum(struct nic_step *steps, uint32_t count);
+
+/* nic_indirect_check - nic_mem_check for what is no plain region. */
+enum nic_mem nic_indirect_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
+				uint64_t len_bytes, uint32_t access, struct nic_place *place);
+/* nic_indirect_next - the place of [va, va + *len_bytes) of key `index`, *len_bytes cut where that
+ * place ends. */
+enum nic_mem nic_indirect_next(const struct nic *nic, uint32_t index, uint64_t va, uint32_t access,
+			       uint64_t *len_bytes, struct nic_place *place);
 
 /* What a requester's completion says of a verdict that is not NIC_MEM_OK. */
 struct nic_fault nic_mem_fault(enum nic_mem verdict);

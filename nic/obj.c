@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * obj.c - the arena, and the objects without behaviour: protection domains, keys, slots of tables.
+ * obj.c - the arena, and the objects without behaviour: protection domains, slots of tables.
  *
  * Tables are laid out one after another, each on its own page, and are used from their low end up:
  * a NIC with few objects touches few pages.
@@ -84,6 +84,10 @@ static void place_objects(struct arena *arena, const struct nic_config *config, 
 	nic->pds = arena_take(arena, config->pd_count_max + 1, sizeof(*nic->pds));
 	nic->mkeys =
 	    arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->mkeys));
+	nic->mores =
+	    arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->mores));
+	nic->step_count = config->mkey_count_max * NIC_STEPS_PER_MKEY;
+	nic->steps = arena_take(arena, nic->step_count, sizeof(*nic->steps));
 	nic->cqs = arena_take(arena, config->cq_count_max + 1, sizeof(*nic->cqs));
 	nic->qps = arena_take(arena, config->qp_count_max, sizeof(*nic->qps));
 	nic->ops =
@@ -171,63 +175,5 @@ int nic_pd_destroy(struct nic *nic, uint32_t pdn)
 		return -EBUSY;
 	pd->live = false;
 	nic_slot_give(&nic->pd_slots, pdn);
-	return 0;
-}
-
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-static bool mkey_attr_ok(const struct nic *nic, const struct nic_mkey_attr *attr)
-{
-	uint32_t remote_change = NIC_ACCESS_REMOTE_WRITE_F | NIC_ACCESS_REMOTE_ATOMIC_F;
-	uint32_t all = remote_change | NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_LOCAL_WRITE_F;
-
-	if ((attr->access & ~all) || (attr->synced && !nic->env->sync_begin))
-		return false;
-	if ((attr->access & remote_change) && !(attr->access & NIC_ACCESS_LOCAL_WRITE_F))
-		return false;
-	return attr->len_bytes <= UINT64_MAX - attr->va &&
-	       attr->len_bytes <= UINT64_MAX - attr->host_va;
-}
-
-int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t *key)
-{
-	struct nic_pd *pd = nic_pd_find(nic, attr->pdn);
-	uint32_t index;
-	uint8_t tag;
-
-	if (!pd || !mkey_attr_ok(nic, attr))
-		return -EINVAL;
-	if (!nic_slot_take(&nic->mkey_slots, 0, &index))
-		return -ENOMEM;
-	/* Never the tag of the key that had this row last: an old key must not fit by chance. */
-	tag = (uint8_t)(nic->mkeys[index].tag + 1 + base_prng_below(&nic->prng, 255));
-	nic->mkeys[index] = (struct nic_mkey){
-	    .va = attr->va,
-	    .len_bytes = attr->len_bytes,
-	    .host_va = attr->host_va,
-	    .pdn = attr->pdn,
-	    .tag = tag,
-	    .access = attr->access & 0x7f,
-	    .synced = attr->synced,
-	    .live = true,
-	};
-	pd->users++;
-	*key = index << 8 | tag;
-	return 0;
-}
-
-int nic_mkey_destroy(struct nic *nic, uint32_t key)
-{
-	uint32_t index = key >> 8;
-	struct nic_mkey *mkey;
-
-	if (index >= nic->mkey_slots.fresh)
-		return -EINVAL;
-	mkey = &nic->mkeys[index];
-	if (!mkey->live || mkey->tag != (key & 0xff))
-		return -EINVAL;
-	mkey->live = false;
-	nic->pds[mkey->pdn].users--;
-	nic_slot_give(&nic->mkey_slots, index);
 	return 0;
 }

@@ -142,9 +142,11 @@ static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *q
 
 	if (atomic_va(pkt) % sizeof(uint64_t) != 0)
 		return RESP_INVALID;
-	if (nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt), sizeof(uint64_t),
+	if (nic_mem_check(nic, nic_peer_of(qp), atomic_rkey(pkt), atomic_va(pkt), sizeof(uint64_t),
 			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		return RESP_NO_ACCESS;
+	if (place.how == NIC_PLACE_PIECES)
+		return RESP_NO_ACCESS; /* parts of it lie apart */
 	return place.host_va % sizeof(uint64_t) == 0 ? RESP_NEXT : RESP_INVALID;
 }
 
@@ -161,7 +163,7 @@ static enum resp_step check_region(const struct nic *nic, const struct nic_qp *q
 	if (!pkt->info->reth_off || reth_len(pkt) == 0)
 		return RESP_NEXT;
 	verdict =
-	    nic_mem_check(nic, qp->pdn, reth_rkey(pkt), reth_va(pkt), reth_len(pkt),
+	    nic_mem_check(nic, nic_peer_of(qp), reth_rkey(pkt), reth_va(pkt), reth_len(pkt),
 			  reads ? NIC_ACCESS_REMOTE_READ_F : NIC_ACCESS_REMOTE_WRITE_F, &place);
 	return verdict == NIC_MEM_OK ? RESP_NEXT : RESP_NO_ACCESS;
 }
@@ -344,7 +346,7 @@ static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 	}
 	if (pkt->payload_bytes != 0) {
 		/* Again for each packet: the region may have gone meanwhile. */
-		if (nic_mem_check(nic, qp->pdn, qp->rx_rkey, qp->rx_va + qp->rx_off,
+		if (nic_mem_check(nic, nic_peer_of(qp), qp->rx_rkey, qp->rx_va + qp->rx_off,
 				  pkt->payload_bytes, NIC_ACCESS_REMOTE_WRITE_F,
 				  &place) != NIC_MEM_OK) {
 			nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
@@ -407,7 +409,7 @@ static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 	uint64_t old;
 	uint32_t slot;
 
-	if (nic_mem_check(nic, qp->pdn, atomic_rkey(pkt), atomic_va(pkt), sizeof(old),
+	if (nic_mem_check(nic, nic_peer_of(qp), atomic_rkey(pkt), atomic_va(pkt), sizeof(old),
 			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		UNREACHABLE();
 	if (!nic_mem_atomic_at(nic, is_add, &place, be64_load(eth + ROCE_ATOMIC_COMPARE_OFF),

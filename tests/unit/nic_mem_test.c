@@ -39,8 +39,11 @@ static void checks(void **state)
 	    {"a right it lacks", 0x1000, 1, NIC_ACCESS_LOCAL_WRITE_F, NIC_MEM_RIGHTS},
 	};
 	struct fake_world *w = fake_world_new(NULL);
-	struct nic_mkey_attr attr = {w->sides[0].pdn, NIC_ACCESS_REMOTE_READ_F, 0x1000, 0x100,
-				     0x5000, false};
+	struct nic_mkey_attr attr = {.pdn = w->sides[0].pdn,
+				     .access = NIC_ACCESS_REMOTE_READ_F,
+				     .va = 0x1000,
+				     .len_bytes = 0x100,
+				     .host_va = 0x5000};
 	struct nic *nic = w->nics[0];
 	uint32_t key, pdn;
 	struct nic_place place;

@@ -109,7 +109,7 @@ static void keys(void **state)
 	    {"remote read only", NIC_ACCESS_REMOTE_READ_F, 0, 1, 0, 0},
 	    {"remote write without local", NIC_ACCESS_REMOTE_WRITE_F, 0, 1, 0, -EINVAL},
 	    {"atomic without local", NIC_ACCESS_REMOTE_ATOMIC_F, 0, 1, 0, -EINVAL},
-	    {"unknown right", 1 << 4, 0, 1, 0, -EINVAL},
+	    {"unknown right", 1 << 5, 0, 1, 0, -EINVAL},
 	    {"whole address space", 0, 0, UINT64_MAX, 0, 0},
 	    {"wraps", 0, 2, UINT64_MAX - 1, 0, -EINVAL},
 	    {"wraps in the host", 0, 0, UINT64_MAX - 1, 2, -EINVAL},
@@ -120,8 +120,11 @@ static void keys(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct nic_mkey_attr attr = {w->sides[0].pdn, rows[i].access, rows[i].va,
-					     rows[i].len, rows[i].host_va, false};
+		struct nic_mkey_attr attr = {.pdn = w->sides[0].pdn,
+					     .access = rows[i].access,
+					     .va = rows[i].va,
+					     .len_bytes = rows[i].len,
+					     .host_va = rows[i].host_va};
 
 		print_message("row: %s\n", rows[i].name);
 		assert_int_equal(nic_mkey_create(w->nics[0], &attr, &key), rows[i].err);

@@ -308,6 +308,8 @@ static void put_extended(struct base_text *text, const struct roce_pkt *pkt, uin
 		put_hex(text, " qkey ", pkt->deth.qkey);
 		put_hex(text, " from ", pkt->deth.src_qpn);
 	}
+	if (headers & ROCE_H_XRCETH)
+		put_hex(text, " srqn ", pkt->srqn);
 	if (headers & ROCE_H_RETH) {
 		put_hex(text, " va ", pkt->reth.va);
 		put_hex(text, " rkey ", pkt->reth.rkey);

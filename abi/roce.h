@@ -45,7 +45,8 @@ enum {
 	ROCE_XRCETH_BYTES = 4,
 	ROCE_CNP_PAYLOAD_BYTES = 16, /* reserved bytes after a CNP's BTH */
 	ROCE_ICRC_BYTES = 4,
-	ROCE_HEADERS_MAX_BYTES = ROCE_BTH_BYTES + ROCE_ATOMIC_BYTES, /* the longest of any opcode */
+	/* the longest of any opcode */
+	ROCE_HEADERS_MAX_BYTES = ROCE_BTH_BYTES + ROCE_XRCETH_BYTES + ROCE_ATOMIC_BYTES,
 };
 
 /*
@@ -84,6 +85,7 @@ enum {
 	ROCE_ATOMIC_COMPARE_OFF = 20,
 	ROCE_DETH_QKEY_OFF = 0,
 	ROCE_DETH_SRC_QPN_OFF = 5,
+	ROCE_XRCETH_SRQN_OFF = 1,
 };
 
 /* AETH syndrome: kind in bits 6..5 (bit 7 is zero), value in bits 4..0 [IBTA1 table 44]. */

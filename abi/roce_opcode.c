@@ -9,7 +9,8 @@
 
 /* Where a header that comes after the ones of lower bits would start. */
 #define AT_DETH(h) ROCE_BTH_BYTES
-#define AT_RETH(h) (AT_DETH(h) + HAS(h, ROCE_H_DETH) * ROCE_DETH_BYTES)
+#define AT_XRCETH(h) (AT_DETH(h) + HAS(h, ROCE_H_DETH) * ROCE_DETH_BYTES)
+#define AT_RETH(h) (AT_XRCETH(h) + HAS(h, ROCE_H_XRCETH) * ROCE_XRCETH_BYTES)
 #define AT_ATOMIC(h) (AT_RETH(h) + HAS(h, ROCE_H_RETH) * ROCE_RETH_BYTES)
 #define AT_AETH(h) (AT_ATOMIC(h) + HAS(h, ROCE_H_ATOMIC) * ROCE_ATOMIC_BYTES)
 #define AT_ATOMIC_ACK(h) (AT_AETH(h) + HAS(h, ROCE_H_AETH) * ROCE_AETH_BYTES)

@@ -25,6 +25,13 @@ enum roce_transport {
 	ROCE_XRC = 5,
 };
 
+/* An operation has the same lower bits in every transport: an opcode of RC or'ed with another
+ * transport's bits is the same operation there, if it has it. */
+enum {
+	ROCE_TRANSPORT_SHIFT = 5,
+	ROCE_TRANSPORT_MASK = 7 << ROCE_TRANSPORT_SHIFT,
+};
+
 enum roce_kind {
 	ROCE_KIND_UNKNOWN,
 	ROCE_KIND_SEND,
@@ -48,12 +55,13 @@ enum roce_place {
 /* Extended headers, in the order in which they stand in a packet. */
 enum {
 	ROCE_H_DETH = 1 << 0,
-	ROCE_H_RETH = 1 << 1,
-	ROCE_H_ATOMIC = 1 << 2,
-	ROCE_H_AETH = 1 << 3,
-	ROCE_H_ATOMIC_ACK = 1 << 4,
-	ROCE_H_IMM = 1 << 5,
-	ROCE_H_IETH = 1 << 6,
+	ROCE_H_XRCETH = 1 << 1,
+	ROCE_H_RETH = 1 << 2,
+	ROCE_H_ATOMIC = 1 << 3,
+	ROCE_H_AETH = 1 << 4,
+	ROCE_H_ATOMIC_ACK = 1 << 5,
+	ROCE_H_IMM = 1 << 6,
+	ROCE_H_IETH = 1 << 7,
 };
 
 /* Payload bytes, pad not counted. The path MTU is the queue pair's, so the core checks it. */
@@ -65,7 +73,8 @@ enum roce_payload_rule {
 	ROCE_PAYLOAD_CNP, /* ROCE_CNP_PAYLOAD_BYTES */
 };
 
-/* Offsets count from the BTH's first byte; 0: the opcode does not have that header. */
+/* Offsets count from the BTH's first byte; 0: the opcode does not have that header. An XRCETH is
+ * always right after the BTH. Twelve bytes: a row is found by shifts and sums. */
 struct roce_opcode_info {
 	uint8_t kind; /* enum roce_kind */
 	uint8_t place; /* enum roce_place */
@@ -81,6 +90,8 @@ struct roce_opcode_info {
 	uint8_t ieth_off;
 };
 
+_Static_assert(sizeof(struct roce_opcode_info) == 12, "a cheap index");
+
 extern const struct roce_opcode_info roce_opcodes[256];
 
 /* roce_opcode_name - the token of an opcode, such as "RC_SEND_ONLY"; NULL without a row. */
@@ -88,7 +99,7 @@ const char *roce_opcode_name(uint8_t opcode);
 
 static inline enum roce_transport roce_opcode_transport(uint8_t opcode)
 {
-	return (enum roce_transport)(opcode >> 5);
+	return (enum roce_transport)(opcode >> ROCE_TRANSPORT_SHIFT);
 }
 
 static inline bool roce_opcode_known(uint8_t opcode)

@@ -45,6 +45,8 @@ static void decode_extended(struct roce_pkt *pkt, const uint8_t *bth,
 		pkt->deth.qkey = be32_load(h + ROCE_DETH_QKEY_OFF);
 		pkt->deth.src_qpn = be24_load(h + ROCE_DETH_SRC_QPN_OFF);
 	}
+	if (info->headers & ROCE_H_XRCETH)
+		pkt->srqn = be24_load(bth + ROCE_BTH_BYTES + ROCE_XRCETH_SRQN_OFF);
 	if (info->headers & ROCE_H_RETH) {
 		h = bth + info->reth_off;
 		pkt->reth.va = be64_load(h + ROCE_RETH_VA_OFF);
@@ -135,6 +137,8 @@ static void encode_extended(uint8_t *dst, const struct roce_pkt *pkt,
 		be32_store(h + ROCE_DETH_QKEY_OFF, pkt->deth.qkey);
 		be32_store(h + ROCE_DETH_SRC_QPN_OFF - 1, pkt->deth.src_qpn & ROCE_QPN_MASK);
 	}
+	if (info->headers & ROCE_H_XRCETH)
+		be32_store(dst + ROCE_BTH_BYTES, pkt->srqn & ROCE_QPN_MASK);
 	if (info->headers & ROCE_H_RETH) {
 		h = dst + info->reth_off;
 		be64_store(h + ROCE_RETH_VA_OFF, pkt->reth.va);

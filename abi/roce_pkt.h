@@ -45,6 +45,7 @@ struct roce_pkt {
 		uint32_t qkey;
 		uint32_t src_qpn; /* 24 bits */
 	} deth;
+	uint32_t srqn; /* 24 bits: of an XRC request */
 	uint32_t imm;
 	uint32_t inv_rkey;
 

@@ -133,7 +133,7 @@ struct host_udp_around host_udp_around(const struct host_udp *udp)
 
 static bool is_ack(const uint8_t *bth)
 {
-	return bth[ROCE_BTH_OPCODE_OFF] == ROCE_OP_RC_ACK;
+	return roce_opcodes[bth[ROCE_BTH_OPCODE_OFF]].kind == ROCE_KIND_ACK;
 }
 
 void host_udp_commit(struct host_udp *udp, int32_t corrupt_bit)

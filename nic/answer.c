@@ -40,12 +40,13 @@ static void count_answer(struct nic *nic, uint8_t syndrome)
 static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn,
 			uint32_t msn)
 {
-	uint8_t *bth = nic_tx_open(nic, qp, ROCE_OP_RC_ACK, 0, false, psn, 0);
+	uint8_t opcode = ROCE_OP_RC_ACK | qp->transport;
+	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, psn, 0);
 
 	if (!bth)
 		return false;
 	store_aeth(bth + ROCE_BTH_BYTES, syndrome, msn);
-	nic_tx_close(nic, qp, bth, ROCE_OP_RC_ACK, 0);
+	nic_tx_close(nic, qp, bth, opcode, 0);
 	count_answer(nic, syndrome);
 	return true;
 }
@@ -53,7 +54,7 @@ static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndro
 static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp,
 				 const struct nic_res *res)
 {
-	uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK;
+	uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK | qp->transport;
 	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, res->psn, 0);
 
 	if (!bth)
@@ -78,14 +79,15 @@ static uint8_t read_opcode(const struct nic_res *res)
 static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res,
 			uint32_t off, uint8_t *dst, uint32_t n, enum roce_nak *syndrome)
 {
+	uint64_t who = (uint64_t)qp->number << 32 | res->pdn;
 	struct nic_place place;
 
 	if (n == 0)
 		return true;
 	/* Again for each packet: the region may have gone meanwhile. */
 	*syndrome = ROCE_NAK_REMOTE_ACCESS;
-	if (nic_mem_check(nic, nic_peer_of(qp), res->rkey, res->va + off, n,
-			  NIC_ACCESS_REMOTE_READ_F, &place) != NIC_MEM_OK)
+	if (nic_mem_check(nic, who, res->rkey, res->va + off, n, NIC_ACCESS_REMOTE_READ_F,
+			  &place) != NIC_MEM_OK)
 		return false;
 	*syndrome = ROCE_NAK_REMOTE_OPERATION;
 	return nic_mem_read_at(nic, dst, &place, n);
@@ -111,7 +113,7 @@ static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_re
 	uint32_t off = res->run_next << qp->mtu_log2;
 	uint32_t left = res->run_len_bytes - off;
 	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
-	uint8_t opcode = read_opcode(res);
+	uint8_t opcode = read_opcode(res) | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	enum roce_nak syndrome;
 	uint8_t *bth;

@@ -38,6 +38,7 @@ static void check_requester(const struct nic *nic, const struct nic_qp *qp)
 static void check_responder(const struct nic_qp *qp)
 {
 	ASSERT((uint16_t)(qp->rq_pi - qp->rq_ci) <= qp->rq_count);
+	ASSERT(!qp->rx_held || qp->srqn != 0);
 	ASSERT(qp->epsn <= PSN_MASK && qp->msn <= ROCE_MSN_MASK);
 	for (uint32_t slot = 0; slot < NIC_RES; slot++) {
 		const struct nic_res *res = &qp->res[slot];
@@ -93,25 +94,74 @@ static void check_heap(const struct nic *nic)
 	}
 }
 
-/* Every use of a completion queue or domain is counted, and nothing else is. */
-static void check_users(const struct nic *nic)
+/* How often live objects use one of each kind. */
+struct uses {
+	uint64_t pd, xrcd, cq, srq;
+};
+
+static struct uses uses_by_qps(const struct nic *nic)
+{
+	struct uses uses = {0};
+
+	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
+		const struct nic_qp *qp = &nic->qps[nic->qp_watch[i].index];
+
+		uses.xrcd += qp->xrcdn != 0;
+		if (qp->type == NIC_QP_XRC_TGT)
+			continue;
+		uses.pd++;
+		uses.cq += 1 + (qp->cqn_recv != 0);
+		uses.srq += qp->srqn != 0;
+	}
+	return uses;
+}
+
+static void check_srqs(const struct nic *nic, struct uses *uses, uint64_t *srq_users)
+{
+	for (uint32_t i = 1; i < nic->srq_slots.fresh; i++) {
+		const struct nic_srq *srq = &nic->srqs[i];
+
+		if (!srq->live)
+			continue;
+		ASSERT(srq->number == i);
+		ASSERT((uint16_t)(srq->pi - srq->ci) <= srq->wqe_count);
+		ASSERT(srq->limit <= srq->wqe_count && (srq->limit == 0 || !srq->failed));
+		*srq_users += srq->users;
+		uses->pd++;
+		uses->xrcd += srq->xrcdn != 0;
+		uses->cq += srq->xrcdn != 0;
+	}
+}
+
+static uint64_t users_of(const struct nic_pd *pds, const struct nic_slots *slots)
 {
 	uint64_t users = 0;
-	uint64_t expected = 0;
 
+	for (uint32_t i = 1; i < slots->fresh; i++)
+		users += pds[i].live ? pds[i].users : 0;
+	return users;
+}
+
+/* Every use of a queue or domain is counted, and nothing else is. */
+static void check_users(const struct nic *nic)
+{
+	struct uses uses = uses_by_qps(nic);
+	uint64_t cq_users = 0;
+	uint64_t srq_users = 0;
+
+	check_srqs(nic, &uses, &srq_users);
 	for (uint32_t i = 0; i < nic->cq_watch_count; i++) {
 		const struct nic_cq *cq = &nic->cqs[nic->cq_watch[i].cqn];
 
 		ASSERT(cq->live && cq->watch == i);
-		users += cq->users;
+		cq_users += cq->users;
 	}
-	ASSERT(users == 2ull * nic->qp_watch_count);
-	users = nic->qp_watch_count;
 	for (uint32_t i = NIC_MKEY_FIRST; i < nic->mkey_slots.fresh; i++)
-		users += nic->mkeys[i].state != NIC_MKEY_NONE;
-	for (uint32_t i = 1; i < nic->pd_slots.fresh; i++)
-		expected += nic->pds[i].live ? nic->pds[i].users : 0;
-	ASSERT(users == expected);
+		uses.pd += nic->mkeys[i].state != NIC_MKEY_NONE;
+	ASSERT(cq_users == uses.cq);
+	ASSERT(srq_users == uses.srq);
+	ASSERT(users_of(nic->pds, &nic->pd_slots) == uses.pd);
+	ASSERT(users_of(nic->xrcds, &nic->xrcd_slots) == uses.xrcd);
 }
 
 void nic_check(const struct nic *nic)

@@ -140,6 +140,7 @@ static void fail(struct nic *nic, uint32_t cqn)
 	nic->cqs[cqn].failed = true;
 	event(nic, cqn, NIC_EVENT_CQ_ERROR);
 	nic_qp_error_of_cq(nic, cqn);
+	nic_srq_fail_of_cq(nic, cqn);
 }
 
 static bool has_room(struct nic *nic, struct nic_cq *cq)
@@ -200,7 +201,7 @@ void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
 {
 	struct cqe64 cqe = {
 	    .flags_rqpn = be32_from(qp->params.dest_qpn),
-	    .srqn_uidx = be32_from(qp->user_index),
+	    .srqn_uidx = be32_from(done->opcode == CQE_REQ ? qp->user_index : qp->user_index_recv),
 	    .imm_inval_pkey = be32_from(done->imm),
 	    .byte_cnt = be32_from(done->byte_cnt),
 	    .timestamp = be64_from(nic->now_ns),
@@ -219,7 +220,8 @@ void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum c
 		struct cqe_err64 err;
 		struct cqe64 cqe;
 	} entry = {.err = {
-		       .srqn_uidx = be32_from(qp->user_index),
+		       .srqn_uidx =
+			   be32_from(opcode == CQE_REQ_ERR ? qp->user_index : qp->user_index_recv),
 		       .vendor_syndrome = fault.vendor,
 		       .syndrome = fault.syndrome,
 		       .sop_drop_qpn = be32_from((uint32_t)send_opcode << 24 | qp->number),

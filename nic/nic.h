@@ -131,7 +131,9 @@ struct nic_config {
 	uint32_t cq_count_max;
 	uint32_t mkey_count_max;
 	uint32_t pd_count_max;
-	uint32_t mtu_max_bytes; /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
+	uint32_t srq_count_max;  /* 0: there are none */
+	uint32_t xrcd_count_max; /* likewise */
+	uint32_t mtu_max_bytes;  /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
 	/* outstanding READs and atomics per queue pair, each way; at most 16 */
 	uint32_t rd_atomic_max;
 	uint32_t
@@ -150,7 +152,8 @@ struct nic *nic_init(void *arena, const struct nic_config *config, const struct 
 /* ---- control: protection domains, keys, completion queues, queue pairs ----------------------- */
 
 int nic_pd_create(struct nic *nic, uint32_t *pdn);
-int nic_pd_destroy(struct nic *nic, uint32_t pdn); /* -EBUSY while a key or queue pair uses it */
+/* -EBUSY while a key, queue pair or SRQ uses it. */
+int nic_pd_destroy(struct nic *nic, uint32_t pdn);
 
 #define NIC_ACCESS_LOCAL_WRITE_F   (1u << 0)
 #define NIC_ACCESS_REMOTE_WRITE_F  (1u << 1)
@@ -233,9 +236,51 @@ int nic_cq_create(struct nic *nic, const struct nic_cq_attr *attr, uint32_t *cqn
  *   -EFAULT  the old ring is not writable
  */
 int nic_cq_resize(struct nic *nic, uint32_t cqn, uint64_t buf_va, uint32_t cqe_count_log2);
-int nic_cq_destroy(struct nic *nic, uint32_t cqn); /* -EBUSY while a queue pair uses it */
+int nic_cq_destroy(struct nic *nic, uint32_t cqn); /* -EBUSY while a queue pair or SRQ uses it */
 
-enum nic_qp_type { NIC_QP_RC }; /* more types come with later features */
+/*
+ * Shared receive queues. The ring is a list: each entry starts with a next segment, and the NIC
+ * takes entries from index 0 on as the segments say, whatever order that is. How many may be taken
+ * is what the doorbell record counts. A queue that cannot be used (its ring is not readable, its
+ * list leaves the ring, or more is posted than the ring holds) reports NIC_EVENT_SRQ_ERROR once and
+ * gives no entry any more; a queue pair that needs one then goes to the error state.
+ *
+ * An XRC queue belongs to an XRC domain, completes to its own completion queue with its own user
+ * index, and is named by each request to an XRC target queue pair of the same domain. Keys of those
+ * requests are looked for in its protection domain. One number space for both kinds.
+ */
+struct nic_srq_attr {
+	uint32_t pdn;
+	uint64_t buf_va;
+	uint64_t db_va;     /* [0] entries posted, 16 bits */
+	uint32_t wqe_count; /* power of two, at most 32768 */
+	uint32_t wqe_size_log2;
+	uint32_t xrcdn;      /* 0: not XRC */
+	uint32_t cqn;        /* XRC only */
+	uint32_t user_index; /* XRC: what its CQEs carry */
+	bool cqe_srqn;       /* XRC: they carry the queue's number instead (CQE version 0) */
+	uint64_t cookie;
+};
+int nic_srq_create(struct nic *nic, const struct nic_srq_attr *attr, uint32_t *srqn);
+/* -EBUSY while a queue pair uses it; XRC targets do not hold one. */
+int nic_srq_destroy(struct nic *nic, uint32_t srqn);
+/* Arms the limit: one NIC_EVENT_SRQ_LIMIT when fewer than `limit` entries are left, at once if that
+ * is so now. 0 disarms. -EINVAL: more than the ring can hold. */
+int nic_srq_arm(struct nic *nic, uint32_t srqn, uint32_t limit);
+/* *limit: as armed, 0 since it was told. */
+int nic_srq_query(const struct nic *nic, uint32_t srqn, uint32_t *limit);
+
+int nic_xrcd_create(struct nic *nic, uint32_t *xrcdn);
+/* -EBUSY while an SRQ or a queue pair uses it. */
+int nic_xrcd_destroy(struct nic *nic, uint32_t xrcdn);
+
+enum nic_qp_type {
+	NIC_QP_RC,
+	NIC_QP_UC,
+	NIC_QP_UD,
+	NIC_QP_XRC_INI, /* sends requests only: no receives */
+	NIC_QP_XRC_TGT, /* only answers: no rings, no protection domain, no completion queues */
+};
 
 enum nic_qp_state {
 	NIC_QP_RESET,
@@ -252,13 +297,16 @@ struct nic_qp_attr {
 	enum nic_qp_type type;
 	uint32_t pdn;
 	uint32_t cqn_send;
-	uint32_t cqn_recv;
+	uint32_t cqn_recv;       /* 0: XRC has none */
 	uint64_t buf_va;         /* receive ring first, send ring behind it [uverbs.md 3.4] */
 	uint64_t db_va;          /* [0] receive counter, [1] send counter */
 	uint32_t sq_wqebb_count; /* power of two; 0: no send ring */
 	uint32_t rq_wqe_count;   /* power of two; 0: no receive ring */
 	uint32_t rq_wqe_size_log2;
+	uint32_t srqn;       /* where its receives come from; 0: from its own ring */
+	uint32_t xrcdn;      /* of an XRC target */
 	uint32_t user_index; /* what its CQEs carry at srqn_uidx */
+	bool cqe_srqn; /* those of receives of an SRQ carry its number instead (CQE version 0) */
 	bool sq_signal_all;
 	uint64_t cookie;
 };

@@ -73,6 +73,7 @@ void nic_slot_give(struct nic_slots *slots, uint32_t index);
 struct nic_pd *nic_pd_find(const struct nic *nic, uint32_t pdn);
 struct nic_cq *nic_cq_find(const struct nic *nic, uint32_t cqn);
 
+/* A protection domain, or an XRC domain. */
 struct nic_pd {
 	uint32_t users;
 	bool live;
@@ -144,6 +145,26 @@ struct nic_cq {
 	uint64_t cookie;
 };
 
+struct nic_srq {
+	uint64_t buf_va;
+	uint64_t db_va;
+	uint32_t wqe_count;
+	uint16_t pi;    /* the doorbell record's value, as last read */
+	uint16_t ci;    /* entries taken */
+	uint16_t head;  /* index of the next; from the application, so it may be outside the ring */
+	uint16_t limit; /* 0: not armed */
+	uint8_t size_log2;
+	bool live;
+	bool failed; /* reported; gives nothing any more */
+	uint32_t number;
+	uint32_t pdn;
+	uint32_t xrcdn; /* 0: not XRC, and the next two mean nothing */
+	uint32_t cqn;
+	uint32_t user_index;
+	uint32_t users;
+	uint64_t cookie;
+};
+
 /* One record of what nic_scan reads: a doorbell record, and the value it had. */
 struct nic_cq_watch {
 	uint64_t db_va;
@@ -182,6 +203,7 @@ struct nic_wqe {
 	uint64_t inline_mask; /* bit i: pieces[i] is inline */
 	uint32_t rkey;
 	uint32_t imm;
+	uint32_t srqn; /* XRC: the queue at the peer that the request is for */
 	uint32_t piece_count;
 	uint16_t wqebb_count;
 	uint8_t opcode;
@@ -227,6 +249,7 @@ struct nic_res {
 	uint32_t psn_count;
 	uint32_t len_bytes;
 	uint32_t rkey;
+	uint32_t pdn;
 	uint32_t msn;
 	/* The run of packets that is due: the first has the opcode FIRST, `run_end` is not sent. */
 	uint32_t run_start;
@@ -242,7 +265,9 @@ struct nic_qp {
 	bool is_ready;
 
 	bool live;
-	uint8_t state; /* enum nic_qp_state */
+	uint8_t type;      /* enum nic_qp_type */
+	uint8_t transport; /* the upper bits of its opcodes */
+	uint8_t state;     /* enum nic_qp_state */
 	uint8_t mtu_log2;
 	bool sq_signal_all;
 	bool sq_halted;   /* an operation has failed: start no other */
@@ -285,6 +310,9 @@ struct nic_qp {
 	bool last_words;   /* in error, but the NAK that says so is still to go out */
 	bool comm_est;     /* a packet has come */
 	bool peer_is_here; /* its address is our own: it is on this port */
+	bool rx_held;      /* an entry of an SRQ is taken and not complete */
+	bool last_wqe; /* in error, and to be told that it takes nothing from its SRQ any more */
+	uint16_t rx_index; /* which entry that is */
 	uint16_t rq_pi;
 	uint16_t rq_ci;
 	uint32_t rx_off; /* bytes of the message that are in */
@@ -301,12 +329,19 @@ struct nic_qp {
 	uint32_t sq_count;
 
 	/* Identity. */
+	uint32_t pdn_resp; /* where keys of requests are looked for; see srqn */
+	uint32_t number;   /* just behind it: nic_peer_of is one load */
 	uint32_t pdn;
-	uint32_t number; /* just behind pdn: nic_peer_of is one load */
 	uint32_t index;
 	uint32_t user_index;
 	uint32_t cqn_send;
+	uint32_t xrcdn; /* of an XRC target */
+	/* Where receives come from and go to, and where keys of requests are looked for. Of an XRC
+	 * target they are those of the SRQ that the last request named. */
+	uint32_t srqn; /* 0: the queue pair's own ring */
 	uint32_t cqn_recv;
+	uint32_t user_index_recv;
+	uint32_t pdn_recv; /* keys of receives */
 	uint32_t watch;    /* its place in nic->qp_watch */
 	uint32_t heap_pos; /* NIC_HEAP_NONE: not in the timer heap */
 	uint64_t heap_ns;
@@ -329,6 +364,8 @@ struct nic {
 	struct nic_mkey_more *mores; /* one for each of mkeys */
 	struct nic_step *steps;
 	struct nic_pd *pds;
+	struct nic_srq *srqs;
+	struct nic_pd *xrcds;
 
 	uint32_t left_packets; /* of nic_run's budget */
 	int64_t left_bytes;
@@ -348,6 +385,8 @@ struct nic {
 	struct nic_slots pd_slots;
 	struct nic_slots mkey_slots;
 	struct nic_slots cq_slots;
+	struct nic_slots srq_slots;
+	struct nic_slots xrcd_slots;
 	struct nic_slots qp_slots;
 	uint32_t step_count;
 	uint32_t step_fresh;           /* none from here on was ever used */
@@ -442,7 +481,7 @@ enum nic_how {
  */
 static inline uint64_t nic_peer_of(const struct nic_qp *qp)
 {
-	return (uint64_t)qp->number << 32 | qp->pdn;
+	return (uint64_t)qp->number << 32 | qp->pdn_resp;
 }
 
 /*
@@ -514,9 +553,9 @@ struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, ui
  * NULL: it cannot be read or is not what it was. */
 struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const struct nic_op *op,
 			      uint32_t n, struct nic_wqe *wqe);
-/* nic_wqe_fetch_receive - *nic->rx_wqe is qp's receive at rq_ci; false: the ring is not readable.
- */
-bool nic_wqe_fetch_receive(struct nic *nic, const struct nic_qp *qp);
+/* nic_wqe_fetch_receive - *nic->rx_wqe is qp's receive at rq_ci, or the one it holds of an SRQ,
+ * taking one if it holds none; false: the ring is not readable. */
+bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp);
 /* nic_wqe_owner - what nic_wqe.owner is for the n-th operation of qp. */
 static inline uint64_t nic_wqe_owner(const struct nic_qp *qp, uint32_t n)
 {
@@ -573,6 +612,26 @@ void nic_resp_owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint
 void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint32_t psn);
 enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp);
 
+/* ---- srq.c ----------------------------------------------------------------------------------- */
+
+struct nic_srq *nic_srq_find(const struct nic *nic, uint32_t srqn);
+struct nic_pd *nic_xrcd_find(const struct nic *nic, uint32_t xrcdn);
+/* nic_srq_look - reads the doorbell record if what is known of it is used up; false: it makes no
+ * sense, or the queue has failed before. */
+bool nic_srq_look(struct nic *nic, struct nic_srq *srq);
+static inline bool nic_srq_is_empty(const struct nic_srq *srq)
+{
+	return srq->pi == srq->ci;
+}
+/* nic_srq_took - the entry at the head has been copied, and named `next` as the one after it. */
+void nic_srq_took(struct nic *nic, struct nic_srq *srq, uint16_t next);
+void nic_srq_fail(struct nic *nic, struct nic_srq *srq);
+/* nic_srq_fail_of_cq - the same for every XRC queue that completes to cqn. */
+void nic_srq_fail_of_cq(struct nic *nic, uint32_t cqn);
+/* nic_xrc_bind - srqn is where requests to qp, an XRC target, go from now on; false: it is not an
+ * XRC queue of qp's domain, or qp is in the middle of a message to another. */
+bool nic_xrc_bind(struct nic *nic, struct nic_qp *qp, uint32_t srqn);
+
 /* ---- cq.c ------------------------------------------------------------------------------------ */
 
 /* A completion that went well; byte_cnt and imm as the kind has them. */
@@ -601,7 +660,10 @@ enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp);
 /* nic_qp_drained - tells the owner of a queue pair that is being drained when it is. */
 void nic_qp_drained(struct nic *nic, struct nic_qp *qp);
 void nic_qp_event(struct nic *nic, const struct nic_qp *qp, enum nic_event_kind kind);
-bool nic_qp_edge_ok(enum nic_qp_state from, enum nic_qp_state to, uint32_t set);
+/* nic_qp_edge_ok - whether a modify that sets `set` may take a queue pair of this type from one
+ * state to another (edge.c). */
+bool nic_qp_edge_ok(enum nic_qp_type type, enum nic_qp_state from, enum nic_qp_state to,
+		    uint32_t set);
 
 /* ---- timer.c --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qp.c - queue pairs: create and destroy, the state machine, the error state and its flushes.
+ * qp.c - queue pairs: create and destroy, modify, the error state and its flushes. Which state may
+ * follow which is in edge.c.
  */
 #include "nic/nic_priv.h"
 
@@ -16,82 +17,7 @@ enum {
 	CODE_MAX = 31, /* of a timeout or an RNR timer */
 };
 
-/* ---- the edges of the state machine ---------------------------------------------------------- */
-
-struct edge {
-	bool allowed;
-	uint32_t required;
-	uint32_t optional;
-};
-
 #define SET(name) NIC_QP_SET_##name##_F
-
-/*
- * What Linux allows a reliable-connected queue pair [linux ib_modify_qp_is_ok], and any state to
- * error [IBTA1 10.3.1]. An edge to reset or error takes no attribute.
- */
-/* clang-format off */
-static const struct edge edges[NIC_QP_STATE_COUNT][NIC_QP_STATE_COUNT] = {
-	[NIC_QP_RESET] = {
-		[NIC_QP_RESET] = {true, 0, 0},
-		[NIC_QP_INIT] = {true, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS), 0},
-		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_INIT] = {
-		[NIC_QP_RESET] = {true, 0, 0},
-		[NIC_QP_INIT] = {true, 0, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS)},
-		[NIC_QP_RTR] = {true,
-				SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN) |
-				SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
-				SET(ACCESS) | SET(PKEY_INDEX)},
-		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_RTR] = {
-		[NIC_QP_RESET] = {true, 0, 0},
-		[NIC_QP_RTS] = {true,
-				SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) |
-				SET(RD_ATOMIC),
-				SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
-		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_RTS] = {
-		[NIC_QP_RESET] = {true, 0, 0},
-		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
-		[NIC_QP_SQD] = {true, 0, 0},
-		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_SQD] = {
-		[NIC_QP_RESET] = {true, 0, 0},
-		[NIC_QP_RTS] = {true, 0, SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
-		[NIC_QP_SQD] = {true, 0,
-				SET(PORT) | SET(PATH) | SET(TIMEOUT) | SET(RETRY) |
-				SET(RNR_RETRY) | SET(RD_ATOMIC) | SET(DEST_RD_ATOMIC) |
-				SET(ACCESS) | SET(PKEY_INDEX) | SET(MIN_RNR_TIMER)},
-		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	/* A reliable-connected queue pair never gets here; the row is Linux's. */
-	[NIC_QP_SQE] = {
-		[NIC_QP_RESET] = {true, 0, 0},
-		[NIC_QP_RTS] = {true, 0, 0},
-		[NIC_QP_ERR] = {true, 0, 0},
-	},
-	[NIC_QP_ERR] = {
-		[NIC_QP_RESET] = {true, 0, 0},
-		[NIC_QP_ERR] = {true, 0, 0},
-	},
-};
-/* clang-format on */
-
-/* nic_qp_edge_ok - whether a modify that sets `set` may take a queue pair from one state to
- * another. */
-bool nic_qp_edge_ok(enum nic_qp_state from, enum nic_qp_state to, uint32_t set)
-{
-	const struct edge *edge = &edges[from][to];
-	uint32_t given = set & ~(uint32_t)SET(STATE);
-
-	return edge->allowed && (given & edge->required) == edge->required &&
-	       !(given & ~(edge->required | edge->optional));
-}
 
 /* ---- create and destroy ---------------------------------------------------------------------- */
 
@@ -137,12 +63,39 @@ static int take_row(struct nic *nic, uint32_t *index)
 	return 0;
 }
 
+/* What each type has: [IBTA1 10.3], and for XRC [linux ib_create_xrc_qp, create_qp]. */
+static bool objects_ok(const struct nic *nic, const struct nic_qp_attr *attr)
+{
+	const struct nic_srq *srq;
+
+	switch (attr->type) {
+	case NIC_QP_RC:
+		srq = nic_srq_find(nic, attr->srqn);
+		if (attr->srqn != 0 && (!srq || srq->xrcdn != 0 || attr->rq_wqe_count != 0))
+			return false;
+		return attr->xrcdn == 0 && nic_pd_find(nic, attr->pdn) &&
+		       nic_cq_find(nic, attr->cqn_send) && nic_cq_find(nic, attr->cqn_recv);
+	case NIC_QP_XRC_INI:
+		return attr->xrcdn == 0 && attr->srqn == 0 && attr->rq_wqe_count == 0 &&
+		       attr->cqn_recv == 0 && nic_pd_find(nic, attr->pdn) &&
+		       nic_cq_find(nic, attr->cqn_send);
+	case NIC_QP_XRC_TGT:
+		return nic_xrcd_find(nic, attr->xrcdn) && attr->srqn == 0 &&
+		       attr->sq_wqebb_count == 0 && attr->rq_wqe_count == 0 && attr->pdn == 0 &&
+		       attr->cqn_send == 0 && attr->cqn_recv == 0;
+	case NIC_QP_UC:
+	case NIC_QP_UD:
+		return false; /* not yet */
+	}
+	return false;
+}
+
 static bool attr_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 {
 	uint32_t sq = attr->sq_wqebb_count;
 	uint32_t rq = attr->rq_wqe_count;
 
-	if (attr->type != NIC_QP_RC || attr->db_va % DB_RECORD_BYTES != 0)
+	if (attr->db_va % DB_RECORD_BYTES != 0)
 		return false;
 	if (sq != 0 && (!ring_is_power_of_two(sq) || sq > WQEBB_COUNT_MAX))
 		return false;
@@ -150,8 +103,7 @@ static bool attr_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 			attr->rq_wqe_size_log2 < RQ_SIZE_LOG2_MIN ||
 			attr->rq_wqe_size_log2 > RQ_SIZE_LOG2_MAX))
 		return false;
-	return nic_pd_find(nic, attr->pdn) && nic_cq_find(nic, attr->cqn_send) &&
-	       nic_cq_find(nic, attr->cqn_recv);
+	return objects_ok(nic, attr);
 }
 
 /* Everything that a reset forgets: all but scheduling, identity and attributes. */
@@ -170,6 +122,7 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	qp->rx_kind = ROCE_KIND_UNKNOWN;
 	qp->nak_sent = qp->ack_due = qp->last_words = qp->comm_est = false;
 	qp->nak_due = 0;
+	qp->rx_held = qp->last_wqe = false;
 	qp->rq_pi = qp->rq_ci = 0;
 	qp->rx_off = 0;
 	qp->res_head = 0;
@@ -194,8 +147,42 @@ static void watch(struct nic *nic, const struct nic_qp *qp, enum nic_look look)
 	nic->qp_watch[qp->watch].sq_seen = qp->sq_pi;
 }
 
-static void fill(struct nic_qp *qp, const struct nic_qp_attr *attr)
+static uint8_t transport_of(enum nic_qp_type type)
 {
+	switch (type) {
+	case NIC_QP_RC:
+		return ROCE_RC << ROCE_TRANSPORT_SHIFT;
+	case NIC_QP_UC:
+		return ROCE_UC << ROCE_TRANSPORT_SHIFT;
+	case NIC_QP_UD:
+		return ROCE_UD << ROCE_TRANSPORT_SHIFT;
+	case NIC_QP_XRC_INI:
+	case NIC_QP_XRC_TGT:
+		return ROCE_XRC << ROCE_TRANSPORT_SHIFT;
+	}
+	UNREACHABLE();
+}
+
+/* Where receives come from and complete to. */
+static void fill_receive(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_attr *attr)
+{
+	qp->srqn = attr->srqn;
+	qp->cqn_recv = attr->cqn_recv;
+	qp->pdn_recv = qp->pdn_resp = attr->pdn;
+	qp->user_index_recv = attr->user_index;
+	if (attr->srqn == 0)
+		return;
+	qp->pdn_recv = nic->srqs[attr->srqn].pdn;
+	if (attr->cqe_srqn)
+		qp->user_index_recv = attr->srqn;
+}
+
+static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_attr *attr)
+{
+	qp->type = (uint8_t)attr->type;
+	qp->transport = transport_of(attr->type);
+	qp->xrcdn = attr->xrcdn;
+	fill_receive(nic, qp, attr);
 	qp->rq_va = attr->buf_va;
 	qp->sq_va = attr->buf_va + ((uint64_t)attr->rq_wqe_count << attr->rq_wqe_size_log2);
 	qp->db_va = attr->db_va;
@@ -205,13 +192,25 @@ static void fill(struct nic_qp *qp, const struct nic_qp_attr *attr)
 	qp->rq_size_log2 = (uint8_t)attr->rq_wqe_size_log2;
 	qp->pdn = attr->pdn;
 	qp->cqn_send = attr->cqn_send;
-	qp->cqn_recv = attr->cqn_recv;
 	qp->user_index = attr->user_index;
 	qp->sq_signal_all = attr->sq_signal_all;
 	qp->cookie = attr->cookie;
 	qp->state = NIC_QP_RESET;
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	qp->mtu_log2 = 8;
+}
+
+/* Adds to the use counts of what qp uses. An XRC target holds nothing of the SRQ that it last
+ * served; what is not there has row 0, whose count nobody reads. */
+static void count_uses(struct nic *nic, const struct nic_qp *qp, int by)
+{
+	nic->xrcds[qp->xrcdn].users += (uint32_t)by;
+	if (qp->type == NIC_QP_XRC_TGT)
+		return;
+	nic->pds[qp->pdn].users += (uint32_t)by;
+	nic->cqs[qp->cqn_send].users += (uint32_t)by;
+	nic->cqs[qp->cqn_recv].users += (uint32_t)by;
+	nic->srqs[qp->srqn].users += (uint32_t)by;
 }
 
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn)
@@ -229,12 +228,10 @@ int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn
 	qp->index = index;
 	qp->number = number_of(nic, index);
 	qp->heap_pos = NIC_HEAP_NONE;
-	fill(qp, attr);
+	fill(nic, qp, attr);
 	clear_transport(nic, qp);
 	qp->live = true;
-	nic->pds[qp->pdn].users++;
-	nic->cqs[qp->cqn_send].users++;
-	nic->cqs[qp->cqn_recv].users++;
+	count_uses(nic, qp, 1);
 	qp->watch = nic->qp_watch_count++;
 	nic->qp_watch[qp->watch] = (struct nic_qp_watch){.db_va = qp->db_va, .index = index};
 	*qpn = qp->number;
@@ -253,9 +250,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	last = &nic->qp_watch[--nic->qp_watch_count];
 	nic->qp_watch[qp->watch] = *last;
 	nic->qps[last->index].watch = qp->watch;
-	nic->pds[qp->pdn].users--;
-	nic->cqs[qp->cqn_send].users--;
-	nic->cqs[qp->cqn_recv].users--;
+	count_uses(nic, qp, -1);
 	qp->state = NIC_QP_RESET;
 	qp->live = false;
 	nic_slot_give(&nic->qp_slots, qp->index);
@@ -382,7 +377,8 @@ static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
 	ASSERT(qp->state == NIC_QP_RTR || qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
 	       qp->state == NIC_QP_SQE);
 	qp->state = NIC_QP_RTS;
-	watch(nic, qp, NIC_LOOK_SQ);
+	/* Without a send ring there is no record to look at. */
+	watch(nic, qp, qp->sq_count != 0 ? NIC_LOOK_SQ : NIC_LOOK_NOT);
 	nic_req_kick(nic, qp);
 	if (nic_req_has_work(nic, qp))
 		nic_ready(nic, qp);
@@ -437,7 +433,8 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 	to = params->set & SET(STATE) ? params->state : from;
 	if ((params->set & SET(CUR_STATE)) && params->cur_state != from)
 		return -EINVAL;
-	if ((uint32_t)to >= NIC_QP_STATE_COUNT || !nic_qp_edge_ok(from, to, params->set) ||
+	if ((uint32_t)to >= NIC_QP_STATE_COUNT ||
+	    !nic_qp_edge_ok((enum nic_qp_type)qp->type, from, to, params->set) ||
 	    !values_ok(nic, params))
 		return -EINVAL;
 	apply_params(nic, qp, params);
@@ -509,6 +506,10 @@ void nic_qp_error(struct nic *nic, struct nic_qp *qp)
 		qp->nak_due = 0;
 		qp->ack_due = false;
 	}
+	if (qp->srqn != 0 || qp->type == NIC_QP_XRC_TGT) {
+		qp->last_wqe = true;
+		nic_ready(nic, qp);
+	}
 	/* The records may be what the last use left: the driver clears them after a reset. */
 	if (was_reset)
 		return;
@@ -573,6 +574,23 @@ static void flush_receive(struct nic *nic, struct nic_qp *qp)
 	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, qp->rq_ci++, fault);
 }
 
+/* What a queue pair has taken from an SRQ it does not give back. */
+static void flush_held(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_fault fault = {CQE_SYND_WR_FLUSH, CQE_VENDOR_FLUSH};
+
+	qp->rx_held = false;
+	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, qp->rx_index, fault);
+}
+
+/* The owner may now free what the entries of the SRQ name, as far as this queue pair goes
+ * [IBTA1 11.6.3]. */
+static void tell_last_wqe(struct nic *nic, struct nic_qp *qp)
+{
+	qp->last_wqe = false;
+	nic_qp_event(nic, qp, NIC_EVENT_QP_LAST_WQE);
+}
+
 /* nic_qp_flush - completes some of what is left on the rings of a queue pair in error. */
 enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp)
 {
@@ -585,6 +603,10 @@ enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp)
 			flush_entry(nic, qp);
 		else if (qp->rq_ci != qp->rq_pi)
 			flush_receive(nic, qp);
+		else if (qp->rx_held)
+			flush_held(nic, qp);
+		else if (qp->last_wqe)
+			tell_last_wqe(nic, qp);
 		else
 			return NIC_TURN_DONE;
 	}

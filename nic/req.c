@@ -246,6 +246,13 @@ static enum roce_place place_of(const struct nic_op *op, uint32_t psn)
 				 (i + 1 == op->psn_count ? ROCE_LAST : 0u));
 }
 
+/* XRC: the SRQ that the request is for, right after the BTH. */
+static void store_xrceth(uint8_t *bth, const struct roce_opcode_info *info, uint32_t srqn)
+{
+	if (info->headers & ROCE_H_XRCETH)
+		be32_store(bth + ROCE_BTH_BYTES, srqn);
+}
+
 static void store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va,
 		       uint32_t rkey, uint32_t len_bytes)
 {
@@ -278,7 +285,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	uint32_t left = op->len_bytes - off;
 	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
 	enum roce_place place = place_of(op, psn);
-	uint8_t opcode = opcode_of(op, place);
+	uint8_t opcode = opcode_of(op, place) | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1 ||
 		       (qp->window_psns != 0 && under_way(qp) + 1 >= qp->window_psns);
@@ -289,6 +296,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	bth = nic_tx_open(nic, qp, opcode, se ? ROCE_BTH_SE_F : 0, ack_req, psn, n);
 	if (!bth)
 		return BLOCKED;
+	store_xrceth(bth, info, wqe->srqn);
 	if (info->reth_off)
 		store_reth(bth, info, wqe->raddr, wqe->rkey, op->len_bytes);
 	if (info->imm_off)
@@ -306,7 +314,8 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_op *op,
 			   const struct nic_wqe *wqe)
 {
-	uint8_t opcode = ROCE_OP_RC_READ_REQ;
+	uint8_t opcode = ROCE_OP_RC_READ_REQ | qp->transport;
+	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	uint32_t off = offset_of(qp, op, qp->psn_send);
 	uint32_t left = op->len_bytes - off;
 	uint64_t piece_bytes;
@@ -317,7 +326,8 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 		return BLOCKED;
 	piece = read_piece(qp, op, off >> qp->mtu_log2);
 	piece_bytes = (uint64_t)piece << qp->mtu_log2;
-	store_reth(bth, &roce_opcodes[opcode], wqe->raddr + off, wqe->rkey,
+	store_xrceth(bth, info, wqe->srqn);
+	store_reth(bth, info, wqe->raddr + off, wqe->rkey,
 		   left < piece_bytes ? left : (uint32_t)piece_bytes);
 	nic_tx_close(nic, qp, bth, opcode, 0);
 	sent(nic, qp, piece);
@@ -328,13 +338,15 @@ static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct ni
 			     const struct nic_wqe *wqe)
 {
 	bool is_add = op->opcode == WQE_OP_ATOMIC_FA;
-	uint8_t opcode = is_add ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_CMP_SWAP;
+	uint8_t opcode = (is_add ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_CMP_SWAP) | qp->transport;
+	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, true, qp->psn_send, 0);
 	uint8_t *eth;
 
 	if (!bth)
 		return BLOCKED;
-	eth = bth + roce_opcodes[opcode].atomic_off;
+	store_xrceth(bth, info, wqe->srqn);
+	eth = bth + info->atomic_off;
 	be64_store(eth + ROCE_ATOMIC_VA_OFF, wqe->raddr);
 	be32_store(eth + ROCE_ATOMIC_RKEY_OFF, wqe->rkey);
 	be64_store(eth + ROCE_ATOMIC_SWAP_ADD_OFF, wqe->swap_add);

@@ -185,16 +185,22 @@ static uint32_t due_count(const struct nic_qp *qp)
 	return count;
 }
 
+static bool has_receive(const struct nic *nic, const struct nic_qp *qp)
+{
+	return qp->rq_ci != qp->rq_pi || (qp->srqn != 0 && !nic_srq_is_empty(&nic->srqs[qp->srqn]));
+}
+
 /* Receives, and places for responses; who asks for more of these than was agreed on is at fault. */
-static enum resp_step check_resources(const struct nic_qp *qp, const struct nic_pkt *pkt)
+static enum resp_step check_resources(const struct nic *nic, const struct nic_qp *qp,
+				      const struct nic_pkt *pkt)
 {
 	uint32_t due = due_count(qp);
 
 	switch ((enum roce_kind)pkt->info->kind) {
 	case ROCE_KIND_SEND:
-		return needs_receive(pkt) && qp->rq_ci == qp->rq_pi ? RESP_RNR : RESP_SEND;
+		return needs_receive(pkt) && !has_receive(nic, qp) ? RESP_RNR : RESP_SEND;
 	case ROCE_KIND_WRITE:
-		return needs_receive(pkt) && qp->rq_ci == qp->rq_pi ? RESP_RNR : RESP_WRITE;
+		return needs_receive(pkt) && !has_receive(nic, qp) ? RESP_RNR : RESP_WRITE;
 	case ROCE_KIND_READ_REQ:
 		return due < qp->params.dest_rd_atomic ? RESP_READ : RESP_INVALID;
 	case ROCE_KIND_ATOMIC_REQ:
@@ -225,7 +231,7 @@ static enum resp_step classify(const struct nic *nic, const struct nic_qp *qp,
 	if (step == RESP_NEXT)
 		step = check_region(nic, qp, pkt);
 	if (step == RESP_NEXT)
-		step = check_resources(qp, pkt);
+		step = check_resources(nic, qp, pkt);
 	return step;
 }
 
@@ -259,12 +265,22 @@ void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, ui
 	nic_qp_event(nic, qp, kind);
 }
 
+/* The oldest receive is used up; returns what its completion calls it. */
+static uint16_t use_receive(struct nic_qp *qp)
+{
+	if (qp->srqn == 0)
+		return qp->rq_ci++;
+	ASSERT(qp->rx_held);
+	qp->rx_held = false;
+	return qp->rx_index;
+}
+
 /* A receive that fails takes the queue pair with it. */
 static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
 {
 	bool too_long = fault.syndrome == CQE_SYND_LOCAL_LENGTH;
 
-	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, qp->rq_ci++, fault);
+	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, use_receive(qp), fault);
 	nic_resp_die(nic, qp, too_long ? ROCE_NAK_INVALID_REQUEST : ROCE_NAK_REMOTE_OPERATION,
 		     qp->epsn);
 }
@@ -280,12 +296,11 @@ static void complete_receive(struct nic *nic, struct nic_qp *qp, const struct ni
 		      : imm ? CQE_RESP_SEND_IMM
 			    : CQE_RESP_SEND,
 	    .solicited = pkt->se,
-	    .wqe_counter = qp->rq_ci,
+	    .wqe_counter = use_receive(qp),
 	    .byte_cnt = qp->rx_off,
 	    .imm = imm ? be32_load(pkt->header + pkt->info->imm_off) : 0,
 	};
 
-	qp->rq_ci++;
 	nic_cq_done(nic, qp, qp->cqn_recv, &done);
 }
 
@@ -324,7 +339,7 @@ static void apply_send(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 		return;
 	}
-	verdict = nic_mem_scatter(nic, qp->pdn, &nic->rx_wqe, qp->rx_off, pkt->payload,
+	verdict = nic_mem_scatter(nic, qp->pdn_recv, &nic->rx_wqe, qp->rx_off, pkt->payload,
 				  pkt->payload_bytes);
 	if (verdict != NIC_MEM_OK) {
 		die_of_receive(nic, qp, nic_mem_fault(verdict));
@@ -338,6 +353,11 @@ static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 {
 	struct nic_place place;
 
+	/* Of an SRQ the entry has to be taken; of the queue pair's own ring counting is enough. */
+	if (pkt->info->imm_off && qp->srqn != 0 && !nic_wqe_fetch_receive(nic, qp)) {
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		return;
+	}
 	if (pkt->info->reth_off) {
 		qp->rx_va = reth_va(pkt);
 		qp->rx_rkey = reth_rkey(pkt);
@@ -381,6 +401,7 @@ static struct nic_res *new_res(struct nic_qp *qp, uint32_t psn_count, uint32_t *
 	    .psn = qp->epsn,
 	    .psn_count = psn_count,
 	    .run_end = psn_count,
+	    .pdn = qp->pdn_resp,
 	    .msn = qp->msn,
 	};
 	move_epsn(qp, psn_count);
@@ -403,7 +424,7 @@ static void apply_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	const uint8_t *eth = pkt->header + pkt->info->atomic_off;
-	bool is_add = pkt->opcode == ROCE_OP_RC_FETCH_ADD;
+	bool is_add = (pkt->opcode & ~ROCE_TRANSPORT_MASK) == ROCE_OP_RC_FETCH_ADD;
 	struct nic_res *res;
 	struct nic_place place;
 	uint64_t old;
@@ -509,7 +530,11 @@ static bool refresh_receives(struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t word;
 
-	if (qp->rq_ci != qp->rq_pi || qp->rq_count == 0)
+	if (qp->rq_ci != qp->rq_pi)
+		return true;
+	if (qp->srqn != 0)
+		return nic_srq_look(nic, &nic->srqs[qp->srqn]);
+	if (qp->rq_count == 0)
 		return true;
 	if (!nic_mem_load_be32(nic, qp->db_va + 4 * DB_RECV, &word) ||
 	    (uint16_t)(word - qp->rq_ci) > qp->rq_count)
@@ -518,12 +543,25 @@ static bool refresh_receives(struct nic *nic, struct nic_qp *qp)
 	return true;
 }
 
+/* The SRQ that a request to an XRC target names. What is not its turn changes nothing. */
+static bool choose_srq(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	if (pkt->psn != qp->epsn)
+		return true;
+	return nic_xrc_bind(nic, qp,
+			    be24_load(pkt->header + ROCE_BTH_BYTES + ROCE_XRCETH_SRQN_OFF));
+}
+
 void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	if (!qp->comm_est) {
 		qp->comm_est = true;
 		if (qp->state == NIC_QP_RTR)
 			nic_qp_event(nic, qp, NIC_EVENT_QP_COMM_EST);
+	}
+	if (qp->type == NIC_QP_XRC_TGT && !choose_srq(nic, qp, pkt)) {
+		nic_resp_die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
+		return;
 	}
 	if (needs_receive(pkt) && !refresh_receives(nic, qp)) {
 		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);

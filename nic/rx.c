@@ -61,6 +61,14 @@ static bool address_ok(const struct nic_qp *qp, const struct nic_rx *rx)
 	       (!rx->dgid || memcmp(rx->dgid, path->sgid, sizeof(path->sgid)) == 0);
 }
 
+/* Each half of XRC is only a requester or only a responder. */
+static bool type_takes(const struct nic_qp *qp, uint8_t opcode, bool request)
+{
+	if ((opcode & ROCE_TRANSPORT_MASK) != qp->transport)
+		return false;
+	return qp->type == NIC_QP_RC || request == (qp->type == NIC_QP_XRC_TGT);
+}
+
 static bool state_takes(const struct nic_qp *qp, bool request)
 {
 	return qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
@@ -80,7 +88,8 @@ void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
 		return;
 	}
 	qp = nic_qp_find(nic, be24_load(pkt.header + ROCE_BTH_DQPN_OFF));
-	if (!qp || roce_opcode_transport(pkt.opcode) != ROCE_RC) {
+	request = roce_opcode_is_request(pkt.opcode);
+	if (!qp || !type_takes(qp, pkt.opcode, request)) {
 		nic->counters.rx_drop_qpn++;
 		return;
 	}
@@ -88,7 +97,6 @@ void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
 		nic->counters.rx_drop_pkey++;
 		return;
 	}
-	request = roce_opcode_is_request(pkt.opcode);
 	if (!state_takes(qp, request)) {
 		nic->counters.rx_drop_state++;
 		return;

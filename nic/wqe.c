@@ -63,23 +63,29 @@ static bool decode_data(struct nic_wqe *wqe, uint32_t at, uint32_t end)
 	return true;
 }
 
-static void decode_raddr(struct nic_wqe *wqe)
+static void decode_raddr(struct nic_wqe *wqe, uint32_t at)
 {
-	const uint8_t *seg = wqe->raw + sizeof(struct wqe_ctrl_seg);
+	const uint8_t *seg = wqe->raw + at;
 
 	wqe->raddr = be64_load(seg);
 	wqe->rkey = be32_load(seg + 8);
 }
 
-static void decode_atomic(struct nic_wqe *wqe)
+static void decode_atomic(struct nic_wqe *wqe, uint32_t at)
 {
-	const uint8_t *seg = wqe->raw + sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg);
+	const uint8_t *seg = wqe->raw + at + sizeof(struct wqe_raddr_seg);
 
 	wqe->swap_add = be64_load(seg);
 	wqe->compare = be64_load(seg + 8);
 }
 
-/* Bytes before the data segments; 0: an opcode that we do not execute. */
+/* What stands between ctrl and the segments of the opcode: the SRQ at an XRC target. */
+static uint32_t address_bytes(const struct nic_qp *qp)
+{
+	return qp->type == NIC_QP_XRC_INI ? sizeof(struct wqe_xrc_seg) : 0;
+}
+
+/* Bytes of ctrl and the segments of the opcode; 0: one that we do not execute. */
 static uint32_t head_bytes(uint8_t opcode)
 {
 	switch (opcode) {
@@ -110,19 +116,26 @@ static void start(struct nic_wqe *wqe)
 	wqe->at_off = 0;
 }
 
-static struct nic_fault decode(const struct nic *nic, struct nic_wqe *wqe, uint32_t bytes)
+static struct nic_fault decode(const struct nic *nic, const struct nic_qp *qp, struct nic_wqe *wqe,
+			       uint32_t bytes)
 {
 	uint32_t head = head_bytes(wqe->opcode);
+	uint32_t address = address_bytes(qp);
+	uint32_t at = sizeof(struct wqe_ctrl_seg) + address;
 
-	if (head == 0 || head > bytes)
+	if (head == 0)
 		return FAULT_QP_OP;
 	if (wqe->opcode == WQE_OP_NOP)
 		return FAULT_NONE;
+	if (head + address > bytes)
+		return FAULT_QP_OP;
+	if (address != 0)
+		wqe->srqn = be32_load(wqe->raw + sizeof(struct wqe_ctrl_seg)) & ROCE_QPN_MASK;
 	if (head > sizeof(struct wqe_ctrl_seg))
-		decode_raddr(wqe);
+		decode_raddr(wqe, at);
 	if (head > sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg))
-		decode_atomic(wqe);
-	if (!decode_data(wqe, head, bytes))
+		decode_atomic(wqe, at);
+	if (!decode_data(wqe, head + address, bytes))
 		return FAULT_QP_OP;
 	if (wqe->len_bytes > 1ull << nic->config.message_max_bytes_log2)
 		return FAULT_LENGTH;
@@ -159,7 +172,7 @@ struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, ui
 	if (count > 1 &&
 	    !copy_blocks(nic, qp, (uint16_t)(index + 1), count - 1, wqe->raw + WQE_BB_BYTES))
 		return FAULT_QP_OP;
-	return decode(nic, wqe, units * WQE_UNIT_BYTES);
+	return decode(nic, qp, wqe, units * WQE_UNIT_BYTES);
 }
 
 struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const struct nic_op *op,
@@ -178,26 +191,63 @@ struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const st
 	return wqe;
 }
 
-bool nic_wqe_fetch_receive(struct nic *nic, const struct nic_qp *qp)
+/* The pieces of a receive, from byte `at` of raw to byte `end`. */
+static void decode_receive(struct nic_wqe *wqe, uint32_t at, uint32_t end)
 {
-	struct nic_wqe *wqe = &nic->rx_wqe;
-	uint32_t slot = qp->rq_ci & (qp->rq_count - 1);
-	uint32_t size_bytes = 1u << qp->rq_size_log2;
-	uint64_t owner = nic_wqe_owner(qp, qp->rq_ci);
-
-	if (wqe->owner == owner && qp->rx_kind != ROCE_KIND_UNKNOWN)
-		return true;
-	start(wqe);
-	if (!nic_mem_read(nic, wqe->raw, qp->rq_va + ((uint64_t)slot << qp->rq_size_log2),
-			  size_bytes))
-		return false;
-	for (uint32_t at = 0; at < size_bytes; at += WQE_UNIT_BYTES) {
+	for (; at < end; at += WQE_UNIT_BYTES) {
 		uint32_t count = be32_load(wqe->raw + at) & WQE_BYTE_COUNT_MASK;
 
 		if (be32_load(wqe->raw + at + 4) == WQE_LKEY_INVALID)
 			break;
 		add_data(wqe, wqe->raw + at, count);
 	}
+}
+
+/* The entry of an SRQ that qp holds; if it holds none, the one at the head is taken. */
+static bool fetch_shared(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_wqe *wqe = &nic->rx_wqe;
+	struct nic_srq *srq = &nic->srqs[qp->srqn];
+	uint16_t index = qp->rx_held ? qp->rx_index : srq->head;
+	uint64_t owner = nic_wqe_owner(qp, index);
+
+	if (qp->rx_held && wqe->owner == owner)
+		return true;
+	start(wqe);
+	if (index >= srq->wqe_count ||
+	    !nic_mem_read(nic, wqe->raw, srq->buf_va + ((uint64_t)index << srq->size_log2),
+			  1u << srq->size_log2)) {
+		nic_srq_fail(nic, srq);
+		return false;
+	}
+	if (!qp->rx_held) {
+		qp->rx_held = true;
+		qp->rx_index = index;
+		nic_srq_took(
+		    nic, srq,
+		    be16_load(wqe->raw + offsetof(struct wqe_srq_next_seg, next_wqe_index)));
+	}
+	decode_receive(wqe, sizeof(struct wqe_srq_next_seg), 1u << srq->size_log2);
+	wqe->owner = owner;
+	return true;
+}
+
+bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_wqe *wqe = &nic->rx_wqe;
+	uint32_t slot = qp->rq_ci & (qp->rq_count - 1);
+	uint32_t size_bytes = 1u << qp->rq_size_log2;
+	uint64_t owner = nic_wqe_owner(qp, qp->rq_ci);
+
+	if (qp->srqn != 0)
+		return fetch_shared(nic, qp);
+	if (wqe->owner == owner && qp->rx_kind != ROCE_KIND_UNKNOWN)
+		return true;
+	start(wqe);
+	if (!nic_mem_read(nic, wqe->raw, qp->rq_va + ((uint64_t)slot << qp->rq_size_log2),
+			  size_bytes))
+		return false;
+	decode_receive(wqe, 0, size_bytes);
 	wqe->owner = owner;
 	return true;
 }

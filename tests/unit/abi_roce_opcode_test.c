@@ -36,7 +36,7 @@ static void every_value_is_known_or_not(void **state)
 			assert_true(roce_opcode_is_request((uint8_t)op) !=
 				    roce_opcode_is_response((uint8_t)op));
 	}
-	assert_int_equal(known, 23 + 12 + 2 + 1);
+	assert_int_equal(known, 23 + 12 + 2 + 1 + 23);
 }
 
 /* Shows each kind of packet's headers, where they start, and its place in a message.
@@ -70,6 +70,13 @@ static void rows_have_their_offsets(void **state)
 	     0x65,
 	     ROCE_ONLY,
 	     {.header_bytes = 24, .deth_off = 12, .imm_off = 20}},
+	    {"XRC_SEND_MIDDLE", 0xa1, ROCE_MIDDLE, {.header_bytes = 16}},
+	    {"XRC_WRITE_ONLY_IMM",
+	     0xab,
+	     ROCE_ONLY,
+	     {.header_bytes = 36, .reth_off = 16, .imm_off = 32}},
+	    {"XRC_READ_RESP_FIRST", 0xad, ROCE_FIRST, {.header_bytes = 16, .aeth_off = 12}},
+	    {"XRC_FETCH_ADD", 0xb4, ROCE_ONLY, {.header_bytes = 44, .atomic_off = 16}},
 	    {"CNP", 0x81, ROCE_ONLY, {.header_bytes = 12}},
 	};
 
@@ -104,12 +111,34 @@ static void transports(void **state)
 	assert_int_equal(roce_opcode_transport(ROCE_OP_CNP), ROCE_CNP_CLASS);
 }
 
+/* Shows that XRC is RC under another number, its requests with an XRCETH and its responses without.
+ * By comparing the rows. */
+static void xrc_is_rc_with_one_header(void **state)
+{
+	(void)state;
+	for (unsigned int op = 0; op < 32; op++) {
+		const struct roce_opcode_info *rc = &roce_opcodes[op];
+		const struct roce_opcode_info *xrc = &roce_opcodes[0xa0 | op];
+		unsigned int more = roce_opcode_is_request((uint8_t)op) ? 4 : 0;
+
+		assert_int_equal(xrc->kind, rc->kind);
+		if (!roce_opcode_known((uint8_t)op))
+			continue;
+		assert_int_equal(xrc->place, rc->place);
+		assert_int_equal(xrc->payload, rc->payload);
+		assert_int_equal(xrc->header_bytes, rc->header_bytes + more);
+		assert_int_equal(xrc->headers, rc->headers | (more ? ROCE_H_XRCETH : 0));
+		assert_int_equal(roce_opcode_transport((uint8_t)(0xa0 | op)), ROCE_XRC);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_value_is_known_or_not),
 	    cmocka_unit_test(rows_have_their_offsets),
 	    cmocka_unit_test(transports),
+	    cmocka_unit_test(xrc_is_rc_with_one_header),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

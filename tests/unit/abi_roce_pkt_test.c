@@ -37,6 +37,8 @@ static struct roce_pkt random_pkt(struct base_prng *prng, uint8_t opcode)
 		p.deth.qkey = (uint32_t)base_prng_u64(prng);
 		p.deth.src_qpn = base_prng_u64(prng) & ROCE_QPN_MASK;
 	}
+	if (headers & ROCE_H_XRCETH)
+		p.srqn = base_prng_u64(prng) & ROCE_QPN_MASK;
 	if (headers & ROCE_H_RETH) {
 		p.reth.va = base_prng_u64(prng);
 		p.reth.rkey = (uint32_t)base_prng_u64(prng);
@@ -90,6 +92,7 @@ static void assert_same(const struct roce_pkt *a, const struct roce_pkt *b)
 	assert_int_equal(a->atomic.rkey, b->atomic.rkey);
 	assert_true(a->atomic_ack.orig == b->atomic_ack.orig);
 	assert_memory_equal(&a->deth, &b->deth, sizeof(a->deth));
+	assert_int_equal(a->srqn, b->srqn);
 	assert_int_equal(a->imm, b->imm);
 	assert_int_equal(a->inv_rkey, b->inv_rkey);
 	assert_int_equal(a->payload_bytes, b->payload_bytes);
@@ -145,7 +148,9 @@ static void every_verdict(void **state)
 	    {"version 8", ROCE_OP_RC_SEND_ONLY, 8, 12, ROCE_BAD_VERSION},
 	    {"hole in RC", 0x15, 0, 64, ROCE_BAD_OPCODE},
 	    {"RD", 0x40, 0, 64, ROCE_BAD_OPCODE},
-	    {"XRC", 0xa4, 0, 64, ROCE_BAD_OPCODE},
+	    {"hole in XRC", 0xb5, 0, 64, ROCE_BAD_OPCODE},
+	    {"XRC send without its XRCETH", ROCE_OP_XRC_SEND_ONLY, 0, 12, ROCE_TOO_SHORT},
+	    {"XRC send", ROCE_OP_XRC_SEND_ONLY, 0, 16, ROCE_OK},
 	    {"write without its RETH", ROCE_OP_RC_WRITE_ONLY, 0, 24, ROCE_TOO_SHORT},
 	    {"write without payload", ROCE_OP_RC_WRITE_ONLY, 0, 28, ROCE_OK},
 	    {"atomic one word short", ROCE_OP_RC_CMP_SWAP, 0, 36, ROCE_TOO_SHORT},

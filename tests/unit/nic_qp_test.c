@@ -185,26 +185,53 @@ static void edges(void **state)
 			else if (from == NIC_QP_RTR && to == NIC_QP_RTS)
 				need = to_rts;
 			print_message("row: %d to %d\n", from, to);
-			assert_int_equal(nic_qp_edge_ok((enum nic_qp_state)from,
+			assert_int_equal(nic_qp_edge_ok(NIC_QP_RC, (enum nic_qp_state)from,
 							(enum nic_qp_state)to, need | SET(STATE)),
 					 allowed[from][to] != 'x');
 			/* Each attribute that is needed is needed. */
 			for (uint32_t bits = need; bits != 0; bits &= bits - 1)
-				assert_false(nic_qp_edge_ok((enum nic_qp_state)from,
+				assert_false(nic_qp_edge_ok(NIC_QP_RC, (enum nic_qp_state)from,
 							    (enum nic_qp_state)to,
 							    (need & ~(bits & -bits)) | SET(STATE)));
 			if (to == NIC_QP_RESET || to == NIC_QP_ERR)
 				for (uint32_t bit = 1; bit <= SET(CUR_STATE); bit <<= 1)
-					assert_false(nic_qp_edge_ok((enum nic_qp_state)from,
-								    (enum nic_qp_state)to,
-								    SET(STATE) | bit) &&
+					assert_false(nic_qp_edge_ok(
+							 NIC_QP_RC, (enum nic_qp_state)from,
+							 (enum nic_qp_state)to, SET(STATE) | bit) &&
 						     bit != SET(STATE));
 		}
 	}
-	assert_true(nic_qp_edge_ok(NIC_QP_RTS, NIC_QP_RTS, SET(ACCESS) | SET(MIN_RNR_TIMER)));
-	assert_false(nic_qp_edge_ok(NIC_QP_RTS, NIC_QP_RTS, SET(TIMEOUT)));
-	assert_true(nic_qp_edge_ok(NIC_QP_SQD, NIC_QP_SQD, SET(TIMEOUT) | SET(PATH)));
-	assert_false(nic_qp_edge_ok(NIC_QP_SQD, NIC_QP_SQD, SET(MTU)));
+	assert_true(
+	    nic_qp_edge_ok(NIC_QP_RC, NIC_QP_RTS, NIC_QP_RTS, SET(ACCESS) | SET(MIN_RNR_TIMER)));
+	assert_false(nic_qp_edge_ok(NIC_QP_RC, NIC_QP_RTS, NIC_QP_RTS, SET(TIMEOUT)));
+	assert_true(nic_qp_edge_ok(NIC_QP_RC, NIC_QP_SQD, NIC_QP_SQD, SET(TIMEOUT) | SET(PATH)));
+	assert_false(nic_qp_edge_ok(NIC_QP_RC, NIC_QP_SQD, NIC_QP_SQD, SET(MTU)));
+}
+
+/* Shows what the halves of XRC need to get going: the initiator no responder's attributes, the
+ * target no requester's, and that neither takes the other's. By [linux qp_state_table], by hand. */
+static void xrc_edges(void **state)
+{
+	static const uint32_t both = SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN);
+	static const uint32_t responder = SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER);
+	static const uint32_t requester = SET(RETRY) | SET(RNR_RETRY) | SET(RD_ATOMIC);
+
+	(void)state;
+	assert_true(nic_qp_edge_ok(NIC_QP_XRC_INI, NIC_QP_INIT, NIC_QP_RTR, both));
+	assert_false(nic_qp_edge_ok(NIC_QP_XRC_INI, NIC_QP_INIT, NIC_QP_RTR, both | responder));
+	assert_true(nic_qp_edge_ok(NIC_QP_XRC_TGT, NIC_QP_INIT, NIC_QP_RTR, both | responder));
+	assert_false(nic_qp_edge_ok(NIC_QP_XRC_TGT, NIC_QP_INIT, NIC_QP_RTR, both));
+	assert_true(nic_qp_edge_ok(NIC_QP_XRC_INI, NIC_QP_RTR, NIC_QP_RTS,
+				   SET(TIMEOUT) | SET(SQ_PSN) | requester));
+	assert_false(
+	    nic_qp_edge_ok(NIC_QP_XRC_INI, NIC_QP_RTR, NIC_QP_RTS, SET(TIMEOUT) | SET(SQ_PSN)));
+	assert_true(nic_qp_edge_ok(NIC_QP_XRC_TGT, NIC_QP_RTR, NIC_QP_RTS,
+				   SET(TIMEOUT) | SET(SQ_PSN) | SET(MIN_RNR_TIMER)));
+	assert_false(nic_qp_edge_ok(NIC_QP_XRC_TGT, NIC_QP_RTR, NIC_QP_RTS,
+				    SET(TIMEOUT) | SET(SQ_PSN) | requester));
+	assert_false(nic_qp_edge_ok(NIC_QP_XRC_INI, NIC_QP_RTS, NIC_QP_RTS, SET(MIN_RNR_TIMER)));
+	assert_false(nic_qp_edge_ok(NIC_QP_XRC_TGT, NIC_QP_SQD, NIC_QP_SQD, SET(RETRY)));
+	assert_false(nic_qp_edge_ok(NIC_QP_XRC_INI, NIC_QP_SQD, NIC_QP_SQD, SET(DEST_RD_ATOMIC)));
 }
 
 /* A value out of range is refused, and nothing is changed by it. */
@@ -541,6 +568,7 @@ int main(void)
 	    cmocka_unit_test(reserved_numbers),
 	    cmocka_unit_test(no_numbers_left),
 	    cmocka_unit_test(edges),
+	    cmocka_unit_test(xrc_edges),
 	    cmocka_unit_test(values),
 	    cmocka_unit_test(flush_in_order),
 	    cmocka_unit_test(flush_stops_at_the_record),

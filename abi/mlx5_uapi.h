@@ -55,9 +55,13 @@ static inline uint64_t uv_mlx5_mmap_index(uint64_t offset)
 	return page >> UV_MLX5_MMAP_INDEX_HIGH_SHIFT << 8 | (page & UV_MLX5_MMAP_INDEX_MASK);
 }
 
-/* ece_options of a new queue pair: "start from version 1". Undocumented; observed [rdma-core]. */
+/*
+ * Options of enhanced connection establishment. What the bits mean is not documented, so their
+ * names are ours. Drivers create queue pairs with the first, "start from version 1" [rdma-core
+ * mlx5]; a card with congestion control by round trip time answers 0x30000002 [cases 24].
+ */
 enum {
-	UV_MLX5_ECE_CREATE = 0x10000000,
+	UV_MLX5_ECE_VERSION_1 = 0x10000000,
 };
 
 /* Firmware commands that travel in MLX5_IB_METHOD_DEVX_OTHER and the DevX object methods. */

@@ -131,6 +131,18 @@ enum uv_event {
 	UV_EVENT_WQ_FATAL = 19,
 };
 
+/* Bits of ib_uverbs_odp_caps: general_caps, and those of a transport. */
+enum {
+	UV_ODP_F = 1 << 0,
+	UV_ODP_IMPLICIT_F = 1 << 1,
+	UV_ODP_SEND_F = 1 << 0,
+	UV_ODP_RECV_F = 1 << 1,
+	UV_ODP_WRITE_F = 1 << 2,
+	UV_ODP_READ_F = 1 << 3,
+	UV_ODP_ATOMIC_F = 1 << 4,
+	UV_ODP_SRQ_RECV_F = 1 << 5,
+};
+
 /* Bits of ib_uverbs_query_device_resp.device_cap_flags and of atomic_cap that we use. */
 enum {
 	UV_DEVICE_SYS_IMAGE_GUID_F = 1 << 11,

@@ -145,7 +145,8 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern *ke
 	    .max_recv_wr = KERN_WQEBB_COUNT_MAX,
 	    .max_srq_recv_wr = 0,
 	    .num_ports = 1,
-	    .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET,
+	    .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+			 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE,
 	    .hca_core_clock_offset = 0,
 	    .clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1,
 	    .cqe_version = cqe_version,

@@ -52,6 +52,17 @@ static const struct kern_attr_spec query_mr[] = {
     KERN_OUT_OPTIONAL(UVERBS_ATTR_QUERY_MR_RESP_IOVA, uint64_t),
 };
 
+static const struct kern_attr_spec advise_mr[] = {
+    KERN_OBJECT(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_CONST_IN(UVERBS_ATTR_ADVISE_MR_ADVICE),
+    {.id = UVERBS_ATTR_ADVISE_MR_FLAGS,
+     .type = KERN_ATTR_IN,
+     .flags = KERN_MANDATORY_F,
+     .len_min = 4,
+     .len_max = 8},
+    KERN_IN_BYTES(UVERBS_ATTR_ADVISE_MR_SGE_LIST, sizeof(struct ib_uverbs_sge), KERN_MANDATORY_F),
+};
+
 static const struct kern_attr_spec query_gid_table[] = {
     KERN_CONST_IN(UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE),
     KERN_FLAGS_IN(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS),
@@ -181,6 +192,7 @@ static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, false, mlx5_query_port,
 	kern_mlx5_query_port),
     ROW(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, false, query_pd, kern_query_pd),
+    ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, false, advise_mr, kern_advise_mr),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, false, query_mr, kern_query_mr),
     ROW(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, false, pd_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, mr_destroy, kern_simple_destroy),

@@ -61,9 +61,14 @@ static int check_access(uint32_t access)
 		return -EINVAL;
 	if (access & ~(uint32_t)(ACCESS_KNOWN | IB_UVERBS_ACCESS_OPTIONAL_RANGE))
 		return -EINVAL;
-	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
-		return -EOPNOTSUPP;
 	return 0;
+}
+
+/* All addresses that this process has, or will have [linux mlx5 create_user_odp_mr]. */
+static bool is_implicit(const struct ib_uverbs_reg_mr *req)
+{
+	return req->access_flags & IB_UVERBS_ACCESS_ON_DEMAND && req->start == 0 &&
+	       req->length == UINT64_MAX;
 }
 
 /* The range as the kernel would pin it: -EINVAL if it wraps, -EFAULT if it is not there. */
@@ -71,12 +76,18 @@ static int check_range(const struct kern *kern, const struct ib_uverbs_reg_mr *r
 {
 	uint64_t end = req->start + req->length;
 
+	if (is_implicit(req))
+		return req->hca_va == 0 ? 0 : -EINVAL;
 	if ((req->start & (PAGE_BYTES - 1)) != (req->hca_va & (PAGE_BYTES - 1)))
 		return -EINVAL;
 	if (req->length == 0 || end < req->start || end > UINT64_MAX - (PAGE_BYTES - 1))
 		return -EINVAL;
 	if (req->hca_va + req->length < req->hca_va)
 		return -EINVAL;
+	/* On demand: what is there counts when it is used. It does for all regions, as nothing is
+	 * pinned; but a card would pin the others, so they are there now. */
+	if (req->access_flags & IB_UVERBS_ACCESS_ON_DEMAND)
+		return 0;
 	if (!kern->env.user_probe(kern->env.ctx, req->start, req->length,
 				  req->access_flags & ACCESS_WRITABLE))
 		return -EFAULT;
@@ -147,6 +158,7 @@ int kern_write_reg_mr(struct kern_call *call)
 	error = create_region(call, &attr, pd);
 	if (error)
 		return error;
+	call->new_object->access = req.access_flags;
 	resp = (struct ib_uverbs_reg_mr_resp){
 	    .mr_handle = kern_object_handle(call->new_object),
 	    .lkey = call->new_object->number,

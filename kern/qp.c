@@ -172,6 +172,7 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 	qp->cap = args->cap;
 	qp->rq_wqe_count = args->rq_wqe_count;
 	qp->sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
+	qp->ece_options = args->driver.ece_options & KERN_ECE_OPTIONS;
 	qp->async = kern_call_channel(call, UVERBS_ATTR_CREATE_QP_EVENT_FD);
 	if (!qp->async)
 		qp->async = call->file->async_default;
@@ -183,7 +184,10 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 
 static int write_response(struct kern_call *call, const struct kern_object *qp)
 {
-	struct mlx5_ib_create_qp_resp resp = {.bfreg_index = (uint32_t)BFREG_NONE};
+	struct mlx5_ib_create_qp_resp resp = {
+	    .bfreg_index = (uint32_t)BFREG_NONE,
+	    .ece_options = qp->ece_options,
+	};
 	int error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
 
 	/* The capabilities go back as they came: the driver computed them [uverbs.md 3.4]. */

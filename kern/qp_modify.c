@@ -211,7 +211,9 @@ static int params_from(const struct kern *kern, const struct ib_uverbs_modify_qp
 	return req->attr_mask & UV_QP_AV ? path_from(kern, &req->dest, &params->path) : 0;
 }
 
-static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req)
+/* ece_options: what the peers have agreed on; 0: nothing new. Beyond what this device has, they
+ * are dropped. */
+static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint32_t *ece_options)
 {
 	struct kern *kern = call->kern;
 	struct nic_qp_params now, params;
@@ -233,16 +235,20 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req)
 		params.path.udp_sport =
 		    udp_sport(params.path.flow_label, qp->number,
 			      params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
-	return nic_qp_modify(kern->nic, qp->number, &params, call->now_ns);
+	error = nic_qp_modify(kern->nic, qp->number, &params, call->now_ns);
+	if (!error && *ece_options != 0)
+		*ece_options = qp->ece_options = *ece_options & KERN_ECE_OPTIONS;
+	return error;
 }
 
-/* mlx5's own part of the request: pacing and ECE, neither of which is offered. */
-static int check_driver_part(struct kern_call *call)
+/* mlx5's own part of the request: ECE, and pacing, which is not offered. */
+static int read_driver_part(struct kern_call *call, uint32_t *ece_options)
 {
 	struct mlx5_ib_modify_qp driver;
 	size_t len = kern_call_len(call, UVERBS_ATTR_UHW_IN);
 	int error;
 
+	*ece_options = 0;
 	if (len == 0)
 		return 0;
 	if (len < offsetof(struct mlx5_ib_modify_qp, ece_options))
@@ -251,42 +257,60 @@ static int check_driver_part(struct kern_call *call)
 	if (error)
 		return error;
 	if (driver.comp_mask || driver.burst_info.max_burst_sz ||
-	    driver.burst_info.typical_pkt_sz || driver.burst_info.reserved || driver.ece_options)
+	    driver.burst_info.typical_pkt_sz || driver.burst_info.reserved)
 		return -EOPNOTSUPP;
+	*ece_options = driver.ece_options;
 	return 0;
+}
+
+/* Only where there was something to agree on [linux mlx5_ib_modify_qp]. */
+static int write_driver_part(struct kern_call *call, uint32_t ece_options)
+{
+	struct mlx5_ib_modify_qp_resp resp = {
+	    .response_length = offsetof(struct mlx5_ib_modify_qp_resp, reserved),
+	    .ece_options = ece_options,
+	};
+
+	if (ece_options == 0 || kern_call_len(call, UVERBS_ATTR_UHW_OUT) < resp.response_length)
+		return 0;
+	return kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, resp.response_length);
 }
 
 int kern_write_modify_qp(struct kern_call *call)
 {
 	struct ib_uverbs_modify_qp req;
+	uint32_t ece_options;
 	int error;
 
 	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
 	if (!error)
-		error = check_driver_part(call);
+		error = read_driver_part(call, &ece_options);
 	if (error)
 		return error;
 	if (req.attr_mask & ~(uint32_t)MASK_STANDARD)
 		return -EOPNOTSUPP;
-	return modify(call, &req);
+	return modify(call, &req, &ece_options);
 }
 
 int kern_write_modify_qp_ex(struct kern_call *call)
 {
 	struct ib_uverbs_ex_modify_qp req;
 	struct ib_uverbs_ex_modify_qp_resp resp = {.response_length = sizeof(resp)};
+	uint32_t ece_options;
 	int error;
 
 	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
 	if (!error)
-		error = check_driver_part(call);
+		error = read_driver_part(call, &ece_options);
 	if (error)
 		return error;
 	if (req.base.attr_mask & ~(uint32_t)(MASK_STANDARD | UV_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
 	if (req.base.attr_mask & UV_QP_RATE_LIMIT)
 		return -EINVAL; /* mlx5: only raw packet queue pairs have a rate limit */
-	error = modify(call, &req.base);
+	error = modify(call, &req.base, &ece_options);
+	if (!error)
+		error = write_driver_part(call, ece_options);
 	if (error)
 		return error;
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));

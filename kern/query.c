@@ -111,6 +111,10 @@ int kern_write_query_device_ex(struct kern_call *call)
 	struct ib_uverbs_ex_query_device req;
 	struct ib_uverbs_ex_query_device_resp resp = {
 	    .base = device_facts(call->kern),
+	    .odp_caps = {.general_caps = UV_ODP_F | UV_ODP_IMPLICIT_F,
+			 .per_transport_caps.rc_odp_caps = UV_ODP_SEND_F | UV_ODP_RECV_F |
+							   UV_ODP_WRITE_F | UV_ODP_READ_F |
+							   UV_ODP_ATOMIC_F},
 	    .timestamp_mask = INT64_MAX,
 	    .hca_core_clock = KERN_CLOCK_KHZ,
 	};

@@ -32,6 +32,8 @@ enum {
 	KERN_DYNAMIC_BFREGS = 512,
 	KERN_VENDOR_ID = 0x02c9,
 	KERN_PART_ID = 0x101b,
+	/* Connections of version 1 and nothing beyond them. */
+	KERN_ECE_OPTIONS = UV_MLX5_ECE_VERSION_1,
 	KERN_CLOCK_KHZ = 1000000, /* the device's clock counts nanoseconds */
 };
 
@@ -65,6 +67,8 @@ struct kern_object {
 	uint32_t rq_wqe_count;
 	uint32_t cqe_count;      /* of a completion queue: what its ring has */
 	uint32_t cqe_size_bytes; /* likewise */
+	uint32_t access;         /* of a region of host memory: as asked for */
+	uint32_t ece_options;    /* of a queue pair: as negotiated */
 	uint64_t len_bytes;      /* of a region */
 	uint64_t iova;           /* likewise: its first address, as applications name it */
 	bool sq_signal_all;
@@ -321,6 +325,7 @@ int kern_write_modify_qp(struct kern_call *call);
 int kern_write_modify_qp_ex(struct kern_call *call);
 /* kern_mr_destroy - takes a region away from the nic, and its dma-buf out of this process. */
 int kern_mr_destroy(struct kern *kern, const struct kern_object *mr);
+int kern_advise_mr(struct kern_call *call);
 int kern_query_context(struct kern_call *call);
 int kern_query_pd(struct kern_call *call);
 int kern_query_mr(struct kern_call *call);

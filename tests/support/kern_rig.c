@@ -645,7 +645,9 @@ int rig_qp(struct kern_rig *rig, struct rig_qp *qp)
 	    .flags = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_UAR_PAGE_INDEX,
 	    .uidx = 77,
 	    .bfreg_index = qp->uar_page,
+	    .ece_options = qp->ece_options,
 	};
+	struct mlx5_ib_create_qp_resp *resp;
 	uint32_t *number;
 	int error;
 
@@ -667,11 +669,12 @@ int rig_qp(struct kern_rig *rig, struct rig_qp *qp)
 	rig_out(rig, UVERBS_ATTR_CREATE_QP_RESP_CAP, sizeof(cap));
 	number = rig_out(rig, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4);
 	rig_in(rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
-	rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(struct mlx5_ib_create_qp_resp));
+	resp = rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(*resp));
 	error = rig_run(rig);
 	if (!error) {
 		qp->handle = (uint32_t)rig_data(rig, UVERBS_ATTR_CREATE_QP_HANDLE);
 		qp->number = *number;
+		qp->ece_options = resp->ece_options;
 	}
 	return error;
 }

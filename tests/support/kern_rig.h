@@ -137,7 +137,8 @@ struct rig_qp {
 	uint32_t send_cq;
 	uint32_t recv_cq;
 	uint32_t uar_page;
-	uint32_t type; /* 0: RC */
+	uint32_t type;        /* 0: RC */
+	uint32_t ece_options; /* asked for on the way in, got on the way out */
 	uint64_t user_handle;
 	uint32_t sq_count;
 	uint32_t rq_count;

@@ -373,8 +373,10 @@ static void source_port_of_the_path(void **state)
 		uint32_t flow_label;
 		uint16_t port;
 	} rows[] = {
-	    {"lowest bits", 0x00001, 0xc001},	   {"all of the low half", 0x03fff, 0xffff},
-	    {"high half", 0xfc000, 0xc03f},	   {"both halves", 0xfffff, 0xffc0},
+	    {"lowest bits", 0x00001, 0xc001},
+	    {"all of the low half", 0x03fff, 0xffff},
+	    {"high half", 0xfc000, 0xc03f},
+	    {"both halves", 0xfffff, 0xffc0},
 	    {"more than a label", 0xfff00001, 0xc001},
 	};
 	struct world *world = *state;
@@ -395,7 +397,9 @@ static void source_port_of_the_path(void **state)
 		    .qp_state = UV_QPS_RTR,
 		    .path_mtu = UV_MTU_1024,
 		    .dest_qp_num = 5,
-		    .dest = {.is_global = 1, .port_num = 1, .traffic_class = 0xff,
+		    .dest = {.is_global = 1,
+			     .port_num = 1,
+			     .traffic_class = 0xff,
 			     .flow_label = rows[i].flow_label},
 		};
 
@@ -490,6 +494,48 @@ static void busy_objects(void **state)
 			 0);
 }
 
+/* Enhanced connection establishment: of what is asked for, what this device has; at creation and
+ * whenever the peers have agreed. */
+static void ece(void **state)
+{
+	static const struct {
+		uint32_t asked, got;
+	} rows[] = {
+	    {0, 0},
+	    {0x10000000, 0x10000000},
+	    {0x30000002, 0x10000000},
+	    {0x0000ffff, 0},
+	};
+	struct world *world = *state;
+	struct kern_rig *rig = &world->rig;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ib_uverbs_ex_modify_qp req = {
+		    .base = {.attr_mask =
+				 UV_QP_STATE | UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS_FLAGS,
+			     .qp_state = UV_QPS_INIT,
+			     .port_num = 1}};
+		struct mlx5_ib_modify_qp driver = {.ece_options = rows[i].asked};
+		struct mlx5_ib_modify_qp_resp *resp;
+
+		world->qp.ece_options = rows[i].asked;
+		assert_int_equal(rig_qp(rig, &world->qp), 0);
+		assert_int_equal(world->qp.ece_options, rows[i].got);
+		req.base.qp_handle = world->qp.handle;
+		rig_call(rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+		rig_in64(rig, UVERBS_ATTR_WRITE_CMD, UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP));
+		rig_in(rig, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
+		rig_out(rig, UVERBS_ATTR_CORE_OUT, 8);
+		rig_in(rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+		resp = rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(*resp));
+		memset(resp, 0, sizeof(*resp));
+		assert_int_equal(rig_run(rig), 0);
+		assert_int_equal(resp->ece_options, rows[i].got);
+		if (rows[i].got != 0)
+			assert_int_equal(resp->response_length, 12);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
@@ -507,6 +553,7 @@ int main(void)
 	    TEST(source_port_of_the_path),
 	    TEST(create_refusals),
 	    TEST(busy_objects),
+	    TEST(ece),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

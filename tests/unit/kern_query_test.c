@@ -56,8 +56,9 @@ static void context(void **state)
 	assert_int_equal(resp->cqe_version, 1);
 	assert_int_equal(resp->cmds_supp_uhw, 3);
 	assert_int_equal(resp->response_length, sizeof(*resp));
-	/* A clock; no ECE, no dump mkey, no shared receive queues. */
-	assert_int_equal(resp->comp_mask, MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET);
+	/* A clock and ECE; no dump mkey, no shared receive queues. */
+	assert_int_equal(resp->comp_mask, MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+					      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE);
 	assert_int_equal(resp->clock_info_versions, 1);
 	assert_int_equal(resp->max_srq_recv_wr, 0);
 	/* Without DevX in the request there are no firmware commands. */
@@ -113,7 +114,8 @@ static void device(void **state)
 	assert_int_equal(resp.base.max_srq, 0);
 	assert_int_equal(resp.base.max_mw, 0);
 	assert_int_equal(resp.base.max_mcast_grp, 0);
-	assert_int_equal(resp.odp_caps.general_caps, 0);
+	assert_int_equal(resp.odp_caps.general_caps, 3);
+	assert_int_equal(resp.odp_caps.per_transport_caps.rc_odp_caps, 0x1f);
 	assert_int_equal(resp.timestamp_mask, INT64_MAX);
 	assert_int_equal(resp.hca_core_clock, 1000000);
 	assert_int_equal(resp.cq_moderation_caps.max_cq_moderation_count, 0);

@@ -1,23 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ioctl_fuzz.c - the kernel's model over a real NIC: sequences of calls with arbitrary headers,
- * attributes and memory, among good calls and good calls with damage, so that objects live.
+ * attributes and memory, among good calls and good calls with damage, so that objects live; every
+ * method that there is, with attributes as its row in the table wants them; and entries of a queue
+ * pair that move bytes between ordinary regions and those of a dma-buf.
  *
  * Beyond no crash: a call returns 0 or an error number; nic_check after each; a created handle is
  * another one than those that live; what is in application memory outside of it is not asked for
- * (the rig faults). At the end every object can be closed.
+ * (the rig faults). Each access to the dma-buf lies between begin and end. At the end every object
+ * can be closed, and the dma-buf is mapped no more.
  */
+#include "abi/mlx5_db.h"
+#include "abi/mlx5_wqe.h"
+#include "kern/methods.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/kern_rig.h"
 
-enum { STEPS_MAX = 60, KNOWN = 4, SCRATCH_BYTES = 192 * 1024, HEADER_ATTRS_MAX = 16 };
+enum {
+	STEPS_MAX = 60,
+	KNOWN = 4,
+	SCRATCH_BYTES = 192 * 1024,
+	HEADER_ATTRS_MAX = 16,
+	METHODS_MAX = 256,
+	REGIONS = 4, /* of each kind */
+	PLAIN_BYTES = 8192,
+	DMABUF_FD = 5,
+	DMABUF_BYTES = 4 * 4096,
+	SQ_COUNT = 8,
+	RQ_COUNT = 16,
+};
 
 enum known { KNOWN_PD, KNOWN_UAR, KNOWN_CQ, KNOWN_QP, KNOWN_MR, KNOWN_KINDS };
+
+/* What entries name: regions that were made, and that may be gone. */
+struct region {
+	uint32_t key;
+	uint64_t va, len;
+};
 
 static struct kern_rig rig;
 static struct fuzz_in in;
 static uint32_t known[KNOWN_KINDS][KNOWN];
 static uint32_t known_page;
+static struct region regions[2 * REGIONS]; /* ordinary ones, dma-bufs */
+static struct rig_qp pair;		   /* its own peer */
+static uint32_t posted_sends, posted_receives;
+static uint8_t dmabuf_bytes[DMABUF_BYTES];
 
 /* An address in or near application memory, or any number. */
 static uint64_t address(void)
@@ -216,6 +244,278 @@ static int step_raw(void)
 	return rig_run(&rig);
 }
 
+/* ---- any method, as its row wants it ------------------------------------------------------------
+ */
+
+static const struct kern_method *known_methods[METHODS_MAX];
+static unsigned int method_count;
+
+/* Asks for every number that there could be, so that methods to come are found, too. */
+static void find_methods(void)
+{
+	for (uint32_t object = 0; object < 128 && method_count == 0; object++)
+		for (uint32_t method = 0; method < 128; method++) {
+			const struct kern_method *found = kern_method_find(
+			    (uint16_t)(object < 64 ? object : 0x1000 + object - 64),
+			    (uint16_t)(method < 64 ? method : 0x1000 + method - 64));
+
+			if (!found)
+				continue;
+			FUZZ_CHECK(method_count < METHODS_MAX &&
+				   found->attr_count + 2 <= KERN_ATTR_MAX);
+			known_methods[method_count++] = found;
+		}
+}
+
+/* The handle of a live object of that type (KERN_FREE: any); or one of nothing. */
+static uint32_t handle_of_type(enum kern_object_type type)
+{
+	struct kern *kern = rig.kern;
+	uint8_t which = fuzz_u8(&in);
+
+	for (uint32_t i = 0; i < kern->object_fresh && which < 0xf0; i++) {
+		uint32_t handle = (which + i) % kern->object_fresh;
+		enum kern_object_type its = kern->objects[handle].type;
+
+		if (type == KERN_FREE ? its != KERN_FREE : its == type)
+			return handle;
+	}
+	return which;
+}
+
+/* What a field may be: nothing, a handle, an address, a number. */
+static uint64_t field(void)
+{
+	uint8_t kind = fuzz_u8(&in);
+
+	if (kind < 0x50)
+		return 0;
+	if (kind < 0x70)
+		return handle_of_type(KERN_FREE);
+	if (kind < 0x80)
+		return (uint64_t)handle_of_type(KERN_FREE) << 32 | handle_of_type(KERN_FREE);
+	if (kind < 0xa0)
+		return address();
+	if (kind < 0xb0)
+		return (uint64_t)fuzz_u8(&in) << 12;
+	return fuzz_odd(&in);
+}
+
+static void fill(uint8_t *bytes, size_t len)
+{
+	uint8_t kind = fuzz_u8(&in);
+
+	if (kind & 0x80)
+		fuzz_bytes(&in, bytes, len < 32 ? len : 32);
+	for (size_t at = kind & 0x80 ? 32 : 0; at < len; at += 8) {
+		uint64_t value = field();
+
+		memcpy(bytes + at, &value, len - at < 8 ? len - at : 8);
+	}
+}
+
+static void attr_of_bytes(const struct kern_attr_spec *spec)
+{
+	uint16_t len = spec->len_min;
+	uint8_t bytes[1024] = {0};
+	uint8_t more = fuzz_u8(&in);
+
+	if (spec->len_max > len && more & 1)
+		len = (uint16_t)(len + more % (spec->len_max - len + 1u));
+	if (spec->type == KERN_ATTR_OUT) {
+		(void)rig_out(&rig, spec->id, len);
+		return;
+	}
+	FUZZ_CHECK(len <= sizeof(bytes));
+	fill(bytes, len);
+	rig_in(&rig, spec->id, bytes, len);
+}
+
+static void attr_of(const struct kern_attr_spec *spec)
+{
+	switch ((enum kern_attr_type)spec->type) {
+	case KERN_ATTR_IN:
+	case KERN_ATTR_OUT:
+		attr_of_bytes(spec);
+		return;
+	case KERN_ATTR_OBJECT:
+		rig_attr(&rig, spec->id, handle_of_type(spec->object), 0);
+		return;
+	case KERN_ATTR_CHANNEL:
+		rig_attr(&rig, spec->id, RIG_FD_FIRST + fuzz_u8(&in) % RIG_CHANNELS, 0);
+		return;
+	case KERN_ATTR_FD:
+		rig_attr(&rig, spec->id, DMABUF_FD, 0);
+		return;
+	case KERN_ATTR_NEW:
+	case KERN_ATTR_NEW_CHANNEL:
+		rig_attr(&rig, spec->id, 0, 0);
+		return;
+	}
+	FUZZ_CHECK(!"a type of attributes that is new");
+}
+
+static void attrs_of_driver(void)
+{
+	static const struct kern_attr_spec uhw[] = {
+	    {.id = UVERBS_ATTR_UHW_IN, .type = KERN_ATTR_IN, .len_max = 128},
+	    {.id = UVERBS_ATTR_UHW_OUT, .type = KERN_ATTR_OUT, .len_max = 128},
+	};
+	uint8_t which = fuzz_u8(&in);
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (which & 1u << i)
+			attr_of(&uhw[i]);
+}
+
+static int step_method(void)
+{
+	const struct kern_method *method = known_methods[fuzz_u8(&in) % method_count];
+	uint32_t optional = fuzz_u32(&in);
+
+	rig_call(&rig, method->object, method->method);
+	for (unsigned int i = 0; i < method->attr_count; i++)
+		if (method->attrs[i].flags & KERN_MANDATORY_F || optional & 1u << i)
+			attr_of(&method->attrs[i]);
+	if (method->udata)
+		attrs_of_driver();
+	return rig_run(&rig);
+}
+
+/* Any command of the older interface. */
+static int step_command(void)
+{
+	uint8_t cmd = fuzz_u8(&in);
+	uint16_t len = fuzz_u8(&in);
+	uint16_t resp_len = fuzz_u16(&in) % 512;
+	uint8_t req[UINT8_MAX + 1] = {0};
+
+	fill(req, len);
+	rig_call(&rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	rig_in64(&rig, UVERBS_ATTR_WRITE_CMD, cmd & 0x80 ? UV_WRITE_EX(cmd & 0x7fu) : cmd);
+	rig_in(&rig, UVERBS_ATTR_CORE_IN, req, len);
+	if (resp_len)
+		(void)rig_out(&rig, UVERBS_ATTR_CORE_OUT, resp_len);
+	attrs_of_driver();
+	return rig_run(&rig);
+}
+
+/* ---- dma-bufs and entries --------------------------------------------------------------------
+ */
+
+static int step_dmabuf(void)
+{
+	struct rig_dmabuf *buf = &rig.dmabuf;
+	struct region *region = &regions[REGIONS + fuzz_u8(&in) % REGIONS];
+	uint64_t offset = fuzz_u16(&in) % (DMABUF_BYTES + 64);
+	uint64_t len = fuzz_u8(&in) & 1 ? fuzz_odd(&in) : DMABUF_BYTES - offset;
+	uint64_t iova = (uint64_t)(fuzz_u8(&in) + 1) << 12 | (offset & 0xfff);
+	uint8_t how = fuzz_u8(&in);
+	uint32_t pd = handle_of(KNOWN_PD);
+	const uint32_t *key;
+	int error;
+
+	buf->map_error = (how & 0xf0) == 0xf0 ? -EOPNOTSUPP : 0;
+	buf->unreachable = (how & 0xf0) == 0xe0;
+	rig_call(&rig, UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
+	rig_attr(&rig, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0, 0);
+	rig_attr(&rig, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, how & 0xf ? known[KNOWN_PD][0] : pd, 0);
+	rig_in64(&rig, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, offset);
+	rig_in64(&rig, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, len);
+	rig_in64(&rig, UVERBS_ATTR_REG_DMABUF_MR_IOVA, iova);
+	rig_attr(&rig, UVERBS_ATTR_REG_DMABUF_MR_FD, DMABUF_FD, 0);
+	rig_in64(&rig, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, how & 0xf);
+	key = rig_out(&rig, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, 4);
+	(void)rig_out(&rig, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, 4);
+	error = rig_run(&rig);
+	if (!error)
+		*region = (struct region){*key, iova, len};
+	return learn(KNOWN_MR, (uint32_t)rig_data(&rig, UVERBS_ATTR_REG_DMABUF_MR_HANDLE), error);
+}
+
+static int region_create(struct region *region, uint32_t access)
+{
+	struct ib_uverbs_reg_mr_resp mr = {0};
+	void *memory = rig_alloc(&rig, PLAIN_BYTES);
+	int error = rig_mr(&rig, known[KNOWN_PD][0], memory, PLAIN_BYTES, access, &mr);
+
+	if (!error)
+		*region = (struct region){mr.lkey, rig_va(memory), PLAIN_BYTES};
+	return learn(KNOWN_MR, mr.mr_handle, error);
+}
+
+/* Bytes of a region that was made, mostly within it. */
+static struct region part(void)
+{
+	uint8_t which = fuzz_u8(&in), kind = fuzz_u8(&in);
+	uint64_t len = 1 + fuzz_u16(&in) % 4096;
+	struct region region = regions[which % (2 * REGIONS)];
+	uint64_t off;
+
+	for (unsigned int i = 1; i < 2 * REGIONS && region.key == 0; i++)
+		region = regions[(which + i) % (2 * REGIONS)];
+	off = kind & 0x80 ? region.len - (kind & 0x3f) : (uint64_t)(kind & 0x3f) * 64;
+	return (struct region){region.key, region.va + off, len};
+}
+
+static void post_receive(void)
+{
+	struct wqe_data_seg *entry = (void *)(pair.ring + 16 * (posted_receives++ % RQ_COUNT));
+	struct region to = part();
+
+	entry->byte_count = be32_from((uint32_t)to.len);
+	entry->lkey = be32_from(to.key);
+	entry->va = be64_from(to.va);
+	pair.record[DB_RECV] = be32_from(posted_receives).raw;
+}
+
+static void post_send(uint8_t how)
+{
+	static const uint8_t opcodes[] = {WQE_OP_SEND, WQE_OP_WRITE, WQE_OP_READ, WQE_OP_ATOMIC_FA,
+					  WQE_OP_ATOMIC_CS, WQE_OP_WRITE_IMM, WQE_OP_SEND_IMM};
+	uint8_t opcode = opcodes[how % sizeof(opcodes)];
+	bool is_atomic = opcode == WQE_OP_ATOMIC_FA || opcode == WQE_OP_ATOMIC_CS;
+	bool is_send = opcode == WQE_OP_SEND || opcode == WQE_OP_SEND_IMM;
+	struct wqe_ctrl_seg *ctrl =
+	    (void *)(pair.ring + 16 * RQ_COUNT + 64 * (size_t)(posted_sends % SQ_COUNT));
+	struct wqe_raddr_seg *raddr = (void *)(ctrl + 1);
+	struct wqe_data_seg *piece = (void *)(ctrl + (is_send ? 1 : is_atomic ? 3 : 2));
+	struct region from = part(), to = part();
+	uint64_t word;
+
+	memset(ctrl, 0, 64);
+	ctrl->opmod_idx_opcode = wqe_ctrl_op(0, (uint16_t)posted_sends++, opcode);
+	ctrl->qpn_ds = wqe_ctrl_qpn_ds(pair.number, is_send ? 2 : is_atomic ? 4 : 3);
+	ctrl->fm_ce_se = WQE_CE_ALWAYS;
+	if (!is_send) {
+		raddr->va = be64_from(is_atomic ? to.va & ~7ull : to.va);
+		raddr->rkey = be32_from(to.key);
+	}
+	piece->byte_count = be32_from(is_atomic ? 8 : (uint32_t)from.len);
+	piece->lkey = be32_from(from.key);
+	piece->va = be64_from(from.va);
+	pair.record[DB_SEND] = be32_from(posted_sends).raw;
+	memcpy(&word, ctrl, sizeof(word));
+	memcpy(rig.pages + 4096 * known_page + DB_UAR_BF0, &word, sizeof(word));
+}
+
+static int step_post(void)
+{
+	uint8_t how = fuzz_u8(&in);
+
+	if (how & 0x80)
+		return region_create(&regions[how % REGIONS], how >> 3 & 0xf);
+	if (!pair.ring)
+		return 0;
+	if (how & 0x40)
+		post_receive();
+	post_send(how & 0x3f);
+	return 0;
+}
+
+/* ---- questions, and what is no call -----------------------------------------------------------
+ */
+
 /* The calls that only ask: device, port, GIDs. What they are asked with is any. */
 static int step_query(void)
 {
@@ -292,7 +592,17 @@ static int step_outside(void)
 
 static int step(void)
 {
-	switch (fuzz_u8(&in) % 9) {
+	uint8_t op = fuzz_u8(&in);
+
+	switch (op < 0xa0 ? op % 9 : op % 4 + 9) {
+	case 9:
+		return step_method();
+	case 10:
+		return step_command();
+	case 11:
+		return step_dmabuf();
+	case 12:
+		return step_post();
 	case 8:
 		return step_query();
 	case 0:
@@ -311,18 +621,46 @@ static int step(void)
 	}
 }
 
+/* A queue pair that is its own peer, and regions. */
+static void start_pair(void)
+{
+	struct rig_cq cq = {.cqe = 15, .comp_fd = -1, .uar_page = known_page};
+
+	FUZZ_CHECK(rig_cq(&rig, &cq) == 0);
+	pair = (struct rig_qp){.pd = known[KNOWN_PD][0],
+			       .send_cq = cq.handle,
+			       .recv_cq = cq.handle,
+			       .uar_page = known_page,
+			       .sq_count = SQ_COUNT,
+			       .rq_count = RQ_COUNT};
+	FUZZ_CHECK(rig_qp(&rig, &pair) == 0);
+	FUZZ_CHECK(rig_connect(&rig, &pair, pair.number) == 0);
+	known[KNOWN_CQ][0] = cq.handle;
+	known[KNOWN_QP][0] = pair.handle;
+	FUZZ_CHECK(region_create(&regions[0], 0xf) == 0);
+}
+
 /* What every program does first, so that the bytes go to what comes after. */
 static void start(void)
 {
 	uint32_t handle = 0;
 
+	find_methods();
 	memset(known, 0xff, sizeof(known));
+	memset(dmabuf_bytes, 0, sizeof(dmabuf_bytes));
+	memset(regions, 0, sizeof(regions));
+	pair = (struct rig_qp){0};
+	posted_sends = posted_receives = 0;
 	kern_rig_open(&rig);
+	rig.dmabuf = (struct rig_dmabuf){
+	    .fd = DMABUF_FD, .bytes = dmabuf_bytes, .len_bytes = sizeof(dmabuf_bytes)};
 	FUZZ_CHECK(rig_context(&rig) == 0);
 	FUZZ_CHECK(rig_pd(&rig, &handle) == 0);
 	known[KNOWN_PD][0] = handle;
 	FUZZ_CHECK(rig_uar(&rig, &handle, &known_page) == 0);
 	known[KNOWN_UAR][0] = handle;
+	if (fuzz_u8(&in) & 1)
+		start_pair();
 	rig.before_run = damage;
 }
 
@@ -345,7 +683,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (unsigned int c = 0; c < RIG_CHANNELS; c++)
 			rig.channels[c].count = 0;
 		nic_check(rig.nic);
+		FUZZ_CHECK(!rig.dmabuf.open && rig.dmabuf.stray == 0);
+		FUZZ_CHECK(rig.dmabuf.begins + rig.dmabuf.begins_writable == rig.dmabuf.ends);
 	}
 	kern_rig_close(&rig);
+	FUZZ_CHECK(rig.dmabuf.maps == 0);
 	return 0;
 }

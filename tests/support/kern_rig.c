@@ -12,12 +12,25 @@
 /* ---- the world --------------------------------------------------------------------------------
  */
 
+static bool within(uint64_t va, size_t len, const uint8_t *start, size_t bytes)
+{
+	return va >= rig_va(start) && va - rig_va(start) <= bytes &&
+	       len <= bytes - (va - rig_va(start));
+}
+
+/* What an application may register: its memory. */
 static bool inside(const struct kern_rig *rig, uint64_t va, size_t len)
 {
-	uint64_t start = rig_va(rig->memory);
+	return within(va, len, rig->memory, RIG_MEMORY_BYTES);
+}
 
-	return va >= start && va - start <= RIG_MEMORY_BYTES &&
-	       len <= RIG_MEMORY_BYTES - (va - start);
+/* What can be reached: that, and a dma-buf that lies elsewhere. */
+static bool reachable(const struct kern_rig *rig, uint64_t va, size_t len)
+{
+	const struct rig_dmabuf *buf = &rig->dmabuf;
+
+	return inside(rig, va, len) ||
+	       (buf->fd != 0 && within(va, len, buf->bytes, buf->len_bytes));
 }
 
 static void *at(uint64_t va)
@@ -39,7 +52,7 @@ static void look_at_dmabuf(struct kern_rig *rig, uint64_t va, size_t len, bool w
 
 static bool mem_read(void *ctx, void *dst, uint64_t va, size_t len)
 {
-	if (!inside(ctx, va, len))
+	if (!reachable(ctx, va, len))
 		return false;
 	look_at_dmabuf(ctx, va, len, false);
 	memcpy(dst, at(va), len);
@@ -48,7 +61,7 @@ static bool mem_read(void *ctx, void *dst, uint64_t va, size_t len)
 
 static bool mem_write(void *ctx, uint64_t va, const void *src, size_t len)
 {
-	if (!inside(ctx, va, len))
+	if (!reachable(ctx, va, len))
 		return false;
 	look_at_dmabuf(ctx, va, len, true);
 	memcpy(at(va), src, len);

@@ -35,7 +35,8 @@ struct rig_channel {
 	uint8_t lens[RIG_RECORDS];
 };
 
-/* A dma-buf behind descriptor `fd`, somewhere in the rig's memory, that tells how it was used. */
+/* A dma-buf behind descriptor `fd` that tells how it was used. It may lie in the rig's memory, and
+ * so be registered as such, too; or elsewhere. */
 struct rig_dmabuf {
 	int fd; /* 0: there is none */
 	uint8_t *bytes;

@@ -27,9 +27,10 @@ static int check_driver_part(struct kern_call *call, const struct mlx5_ib_create
 	if ((driver->cqe_size != 64 && driver->cqe_size != 128) || driver->reserved0 ||
 	    driver->reserved1)
 		return -EINVAL;
-	if (!(driver->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX))
-		return -EINVAL;
-	if (!kern_page_is_of(call->file, driver->uar_page_index))
+	/* A context with registers of its own arms in the page of the first. */
+	if (driver->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX
+		? !kern_page_is_of(call->file, driver->uar_page_index)
+		: call->file->bfreg_count == 0)
 		return -EINVAL;
 	if (driver->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD && driver->cqe_size != 128)
 		return -EOPNOTSUPP;

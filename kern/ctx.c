@@ -103,6 +103,7 @@ void kern_close(struct kern_file *file, uint64_t now_ns)
 
 		ASSERT(!error);
 	}
+	kern_bfregs_destroy(file);
 	for (uint32_t slot = 0; slot < kern->channel_fresh; slot++)
 		if (kern->channels[slot].file == file)
 			kern_channel_destroy(&kern->channels[slot]);
@@ -125,19 +126,17 @@ static int read_context_request(struct kern_call *call, struct mlx5_ib_alloc_uco
 		return -EOPNOTSUPP;
 	if (req->total_num_bfregs == 0 || req->num_low_latency_bfregs >= req->total_num_bfregs)
 		return -EINVAL;
-	/* Fixed register pages, as drivers older than these objects use them, are not offered. */
-	if (!(req->lib_caps & MLX5_LIB_CAP_DYN_UAR))
-		return -EOPNOTSUPP;
 	return 0;
 }
 
-static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern *kern,
-							   uint8_t cqe_version)
+static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern_file *file)
 {
+	const struct kern *kern = file->kern;
+
 	return (struct mlx5_ib_alloc_ucontext_resp){
 	    .qp_tab_size = kern->config.limits.qp_count_max,
 	    .bf_reg_size = KERN_BLUEFLAME_BYTES,
-	    .tot_bfregs = 0, /* register pages are objects */
+	    .tot_bfregs = file->bfreg_count,
 	    .cache_line_size = 64,
 	    .max_sq_desc_sz = KERN_WQE_SEND_BYTES_MAX,
 	    .max_rq_desc_sz = KERN_WQE_RECV_BYTES_MAX,
@@ -149,7 +148,7 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern *ke
 			 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE,
 	    .hca_core_clock_offset = 0,
 	    .clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1,
-	    .cqe_version = cqe_version,
+	    .cqe_version = file->cqe_version,
 	    .cmds_supp_uhw =
 		MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
 	    .eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
@@ -176,7 +175,7 @@ int kern_query_context(struct kern_call *call)
 					sizeof(core_support));
 	if (error)
 		return error;
-	resp = context_response(call->kern, call->file->cqe_version);
+	resp = context_response(call->file);
 	resp.response_length = sizeof(resp);
 	return kern_call_write(call, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &resp, sizeof(resp));
 }
@@ -200,13 +199,20 @@ int kern_get_context(struct kern_call *call)
 	error = read_context_request(call, &req);
 	if (error)
 		return error;
-	resp = context_response(call->kern, req.max_cqe_version != 0);
-	resp.response_length = (uint32_t)(out < sizeof(resp) ? out : sizeof(resp));
-	error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	if (!(req.lib_caps & MLX5_LIB_CAP_DYN_UAR))
+		error = kern_bfregs_create(call->file, req.total_num_bfregs,
+					   req.num_low_latency_bfregs);
 	if (error)
 		return error;
+	call->file->cqe_version = req.max_cqe_version != 0;
+	resp = context_response(call->file);
+	resp.response_length = (uint32_t)(out < sizeof(resp) ? out : sizeof(resp));
+	error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	if (error) {
+		kern_bfregs_destroy(call->file);
+		return error;
+	}
 	call->file->context = true;
 	call->file->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
-	call->file->cqe_version = resp.cqe_version;
 	return 0;
 }

@@ -38,8 +38,11 @@ struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_
 	ASSERT(type != KERN_FREE);
 	if (!object)
 		return NULL;
-	*object = (struct kern_object){
-	    .type = type, .file = file, .newer = KERN_NONE, .older = file->newest};
+	*object = (struct kern_object){.type = type,
+				       .file = file,
+				       .newer = KERN_NONE,
+				       .older = file->newest,
+				       .bfreg = KERN_NONE};
 	if (file->newest != KERN_NONE)
 		kern->objects[file->newest].newer = kern_object_handle(object);
 	file->newest = kern_object_handle(object);
@@ -69,6 +72,7 @@ void kern_object_drop(struct kern_object *object)
 	for (unsigned int i = 0; i < 3; i++)
 		if (object->uses[i])
 			object->uses[i]->users--;
+	kern_bfreg_give(object);
 	kern_channel_put(object->comp);
 	kern_channel_put(object->async);
 	unlink_object(object);

@@ -11,8 +11,6 @@ enum {
 	/* mlx5: a user index of this value means "none" [linux mlx5_ib.h]. */
 	UIDX_MASK = 0xffffff,
 	UIDX_NONE = 0xffffff,
-	/* Registers are objects: the driver never gets one from a pool. */
-	BFREG_NONE = (int)(1u << 31),
 	RQ_WQE_SHIFT_MAX = 32,
 	SQ_WQEBB_LOG2 = 6,
 };
@@ -94,9 +92,7 @@ static int check_driver_flags(const struct kern_call *call, const struct mlx5_ib
 
 	if (driver->flags & ~flags_known)
 		return -EINVAL;
-	if (!(driver->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
-		return -EINVAL;
-	return kern_page_is_of(call->file, driver->bfreg_index) ? 0 : -EINVAL;
+	return kern_bfreg_check(call->file, driver);
 }
 
 /* [linux mlx5 set_rq_size, set_user_buf_size] */
@@ -173,6 +169,7 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 	qp->rq_wqe_count = args->rq_wqe_count;
 	qp->sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
 	qp->ece_options = args->driver.ece_options & KERN_ECE_OPTIONS;
+	kern_bfreg_take(qp, &args->driver);
 	qp->async = kern_call_channel(call, UVERBS_ATTR_CREATE_QP_EVENT_FD);
 	if (!qp->async)
 		qp->async = call->file->async_default;
@@ -185,7 +182,7 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 static int write_response(struct kern_call *call, const struct kern_object *qp)
 {
 	struct mlx5_ib_create_qp_resp resp = {
-	    .bfreg_index = (uint32_t)BFREG_NONE,
+	    .bfreg_index = kern_bfreg_answer(qp),
 	    .ece_options = qp->ece_options,
 	};
 	int error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));

@@ -30,6 +30,8 @@ enum {
 	KERN_WQE_RECV_BYTES_MAX = 512,
 	KERN_BLUEFLAME_BYTES = 512,
 	KERN_DYNAMIC_BFREGS = 512,
+	KERN_BFREGS_MAX = 512,
+	KERN_BFREGS_PER_PAGE = 2,
 	KERN_VENDOR_ID = 0x02c9,
 	KERN_PART_ID = 0x101b,
 	/* Connections of version 1 and nothing beyond them. */
@@ -69,6 +71,8 @@ struct kern_object {
 	uint32_t cqe_size_bytes; /* likewise */
 	uint32_t access;         /* of a region of host memory: as asked for */
 	uint32_t ece_options;    /* of a queue pair: as negotiated */
+	uint32_t bfreg;          /* of a queue pair: the context's register that it has, or
+				    KERN_NONE: its driver chose a page */
 	uint64_t len_bytes;      /* of a region */
 	uint64_t iova;           /* likewise: its first address, as applications name it */
 	bool sq_signal_all;
@@ -90,6 +94,13 @@ struct kern_file {
 	bool context; /* GET_CONTEXT succeeded */
 	bool devx;
 	uint8_t cqe_version;
+	/* Registers of a context whose driver does not know register pages as objects [bfreg.c]. */
+	uint16_t bfreg_count;           /* 0: pages are objects */
+	uint16_t bfreg_dedicated_count; /* the last of them: for one queue pair each */
+	uint16_t bfreg_users[KERN_BFREGS_MAX];
+	uint16_t bfreg_pages[KERN_BFREGS_MAX / KERN_BFREGS_PER_PAGE];
+	uint16_t dynamic_pages[KERN_DYNAMIC_BFREGS / KERN_BFREGS_PER_PAGE]; /* 0: none, or page + 1
+									     */
 	uint32_t newest; /* object, or KERN_NONE */
 	struct kern_channel *async_default;
 };
@@ -331,10 +342,27 @@ int kern_query_pd(struct kern_call *call);
 int kern_query_mr(struct kern_call *call);
 int kern_mlx5_query_port(struct kern_call *call);
 int kern_uar_alloc(struct kern_call *call);
+/* kern_page_take - a register page for the context, or KERN_NONE. kern_uar_free gives it back. */
+uint32_t kern_page_take(struct kern_file *file);
 void kern_uar_free(struct kern *kern, uint32_t page);
 /* kern_page_is_of - whether the register page is one that the context has. */
 bool kern_page_is_of(const struct kern_file *file, uint64_t page);
 int kern_simple_destroy(struct kern_call *call);
+
+/* ---- registers of contexts without objects for them [bfreg.c] -----------------------------------
+ */
+
+/* 0, -EINVAL or -ENOMEM; undone by kern_bfregs_destroy. */
+int kern_bfregs_create(struct kern_file *file, uint32_t count, uint32_t dedicated_count);
+void kern_bfregs_destroy(struct kern_file *file);
+/* The page behind an mmap offset of the older commands. 0, -EINVAL or -ENOMEM. */
+int kern_bfreg_mmap(struct kern_file *file, unsigned int cmd, uint64_t index, uint32_t *page);
+/* Whether the request names registers that its context has. */
+int kern_bfreg_check(const struct kern_file *file, const struct mlx5_ib_create_qp *driver);
+/* A register for a queue pair that does not name one; and what the driver calls it. */
+void kern_bfreg_take(struct kern_object *qp, const struct mlx5_ib_create_qp *driver);
+void kern_bfreg_give(const struct kern_object *qp);
+uint32_t kern_bfreg_answer(const struct kern_object *qp);
 
 /* ---- the clock [clock.c] -----------------------------------------------------------------------
  */

@@ -71,6 +71,15 @@ static uint64_t page_offset(uint32_t page)
 	return uv_mlx5_mmap_offset(UV_MLX5_MMAP_OBJECT_CMD_FIRST, page);
 }
 
+uint32_t kern_page_take(struct kern_file *file)
+{
+	uint32_t page = find_free(file->kern);
+
+	if (page != KERN_NONE)
+		page_take(file->kern, page, file);
+	return page;
+}
+
 int kern_uar_alloc(struct kern_call *call)
 {
 	struct kern_object *uar;
@@ -82,14 +91,15 @@ int kern_uar_alloc(struct kern_call *call)
 		return error;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	page = find_free(call->kern);
+	page = kern_page_take(call->file);
 	if (page == KERN_NONE)
 		return -ENOMEM;
 	uar = kern_object_create(call->file, KERN_UAR);
-	if (!uar)
+	if (!uar) {
+		kern_uar_free(call->kern, page);
 		return -ENOMEM;
+	}
 	uar->number = page;
-	page_take(call->kern, page, call->file);
 	call->new_object = uar;
 	offset = page_offset(page);
 	error =
@@ -103,6 +113,25 @@ int kern_uar_alloc(struct kern_call *call)
 	return error;
 }
 
+/* Offsets that drivers make up. */
+static int driver_mmap(struct kern_file *file, uint64_t offset_bytes, uint32_t *page)
+{
+	unsigned int cmd = uv_mlx5_mmap_cmd(offset_bytes);
+	uint64_t index = uv_mlx5_mmap_index(offset_bytes);
+
+	if (offset_bytes != uv_mlx5_mmap_offset(cmd, (uint32_t)index))
+		return -EINVAL;
+	switch (cmd) {
+	case MLX5_IB_MMAP_REGULAR_PAGE:
+	case MLX5_IB_MMAP_WC_PAGE:
+	case MLX5_IB_MMAP_NC_PAGE:
+	case MLX5_IB_MMAP_ALLOC_WC:
+		return kern_bfreg_mmap(file, cmd, index, page);
+	default:
+		return -EINVAL;
+	}
+}
+
 int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes, bool writable,
 	      uint32_t *page, uint32_t *page_count)
 {
@@ -114,6 +143,8 @@ int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes,
 	*page_count = 1;
 	if (cmd == MLX5_IB_MMAP_CORE_CLOCK || cmd == MLX5_IB_MMAP_CLOCK_INFO)
 		return kern_clock_mmap(file->kern, offset_bytes, writable, page);
+	if (cmd < UV_MLX5_MMAP_OBJECT_CMD_FIRST)
+		return driver_mmap(file, offset_bytes, page);
 	if (!kern_page_is_of(file, index) || offset_bytes != page_offset((uint32_t)index))
 		return -EINVAL;
 	*page = (uint32_t)index;

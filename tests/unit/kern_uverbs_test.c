@@ -267,7 +267,6 @@ static void context_faults(void **state)
 		int error;
 	} rows[] = {
 	    {"too short", {.total_num_bfregs = 16}, 12, -EINVAL},
-	    {"short form", {.total_num_bfregs = 16}, 8, -EOPNOTSUPP},
 	    {"no registers", {.lib_caps = 3}, 32, -EINVAL},
 	    {"all low latency",
 	     {.total_num_bfregs = 4, .num_low_latency_bfregs = 4, .lib_caps = 3},
@@ -276,7 +275,8 @@ static void context_faults(void **state)
 	    {"unknown flag", {.total_num_bfregs = 16, .flags = 2, .lib_caps = 3}, 32, -EOPNOTSUPP},
 	    {"comp_mask", {.total_num_bfregs = 16, .comp_mask = 1, .lib_caps = 3}, 32, -EOPNOTSUPP},
 	    {"reserved", {.total_num_bfregs = 16, .reserved2 = 1, .lib_caps = 3}, 32, -EOPNOTSUPP},
-	    {"fixed pages", {.total_num_bfregs = 16, .lib_caps = 1}, 32, -EOPNOTSUPP},
+	    {"more registers than there are", {.total_num_bfregs = 513}, 32, -ENOMEM},
+	    {"more registers than are left", {.total_num_bfregs = 18}, 32, -ENOMEM},
 	    {"good", {.total_num_bfregs = 16, .lib_caps = 2}, 32, 0},
 	};
 

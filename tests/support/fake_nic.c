@@ -182,6 +182,8 @@ static const struct nic_config standard_config = {
     .cq_count_max = 1024,
     .mkey_count_max = 1024,
     .pd_count_max = 64,
+    .srq_count_max = 64,
+    .xrcd_count_max = 8,
     .mtu_max_bytes = 4096,
     .rd_atomic_max = 16,
     .message_max_bytes_log2 = 31,
@@ -345,25 +347,39 @@ void fake_arm(struct fake_cq *cq, bool solicited)
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
 
-void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *opts,
-		  struct fake_qp *qp)
+static void make_queues(struct fake_qp *qp, const struct fake_opts *o)
 {
-	const struct fake_opts *o = opts ? opts : &no_opts;
-	struct nic_qp_attr attr = {0};
+	struct fake_world *w = qp->world;
 
-	*qp = (struct fake_qp){.world = w, .nic = nic};
-	qp->sq_count = PICK(o->sq_count, 64);
-	qp->rq_count = PICK(o->rq_count, 16);
-	qp->rq_size_log2 = PICK(o->rq_size_log2, 6);
-	fake_cq_make(w, nic, PICK(o->cq_count_log2, 8), &qp->send_cq);
-	fake_cq_make(w, nic, PICK(o->cq_count_log2, 8), &qp->recv_cq);
+	if (qp->type != NIC_QP_XRC_TGT)
+		fake_cq_make(w, qp->nic, PICK(o->cq_count_log2, 8), &qp->send_cq);
+	else
+		qp->sq_count = 0;
+	if (qp->type == NIC_QP_XRC_TGT || qp->type == NIC_QP_XRC_INI)
+		qp->rq_count = 0;
+	else
+		fake_cq_make(w, qp->nic, PICK(o->cq_count_log2, 8), &qp->recv_cq);
 	qp->rq_va = fake_alloc(w, ((size_t)qp->rq_count << qp->rq_size_log2) +
 				      (size_t)qp->sq_count * WQE_BB_BYTES);
 	qp->sq_va = qp->rq_va + ((uint64_t)qp->rq_count << qp->rq_size_log2);
 	qp->db_va = fake_alloc(w, DB_RECORD_BYTES);
+}
+
+void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *opts,
+		  struct fake_qp *qp)
+{
+	const struct fake_opts *o = opts ? opts : &no_opts;
+	uint32_t srqn = nic == 1 ? o->srqn : 0;
+	struct nic_qp_attr attr = {0};
+
+	*qp = (struct fake_qp){.world = w, .nic = nic, .type = o->type};
+	qp->sq_count = PICK(o->sq_count, 64);
+	qp->rq_count = srqn != 0 ? 0 : PICK(o->rq_count, 16);
+	qp->rq_size_log2 = PICK(o->rq_size_log2, 6);
+	make_queues(qp, o);
 	attr = (struct nic_qp_attr){
-	    .type = NIC_QP_RC,
-	    .pdn = w->sides[nic].pdn,
+	    .type = o->type,
+	    .pdn = o->type == NIC_QP_XRC_TGT ? 0 : w->sides[nic].pdn,
 	    .cqn_send = qp->send_cq.cqn,
 	    .cqn_recv = qp->recv_cq.cqn,
 	    .buf_va = qp->rq_va,
@@ -371,6 +387,8 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	    .sq_wqebb_count = qp->sq_count,
 	    .rq_wqe_count = qp->rq_count,
 	    .rq_wqe_size_log2 = qp->rq_size_log2,
+	    .srqn = srqn,
+	    .xrcdn = o->type == NIC_QP_XRC_TGT ? o->xrcdn : 0,
 	    .user_index = 0x700 + nic,
 	    .sq_signal_all = o->signal_all,
 	    .cookie = 0xc00cull + nic,
@@ -424,11 +442,14 @@ void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struc
 	set_gid(qp->world, p.path.sgid, qp->nic);
 	modify(qp, &p);
 	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_PATH_F | NIC_QP_SET_MTU_F | NIC_QP_SET_DEST_QPN_F |
-		NIC_QP_SET_RQ_PSN_F | NIC_QP_SET_DEST_RD_ATOMIC_F | NIC_QP_SET_MIN_RNR_TIMER_F;
+		NIC_QP_SET_RQ_PSN_F;
+	if (qp->type != NIC_QP_XRC_INI)
+		p.set |= NIC_QP_SET_DEST_RD_ATOMIC_F | NIC_QP_SET_MIN_RNR_TIMER_F;
 	p.state = NIC_QP_RTR;
 	modify(qp, &p);
-	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_TIMEOUT_F | NIC_QP_SET_RETRY_F |
-		NIC_QP_SET_RNR_RETRY_F | NIC_QP_SET_SQ_PSN_F | NIC_QP_SET_RD_ATOMIC_F;
+	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_TIMEOUT_F | NIC_QP_SET_SQ_PSN_F;
+	if (qp->type != NIC_QP_XRC_TGT)
+		p.set |= NIC_QP_SET_RETRY_F | NIC_QP_SET_RNR_RETRY_F | NIC_QP_SET_RD_ATOMIC_F;
 	p.state = NIC_QP_RTS;
 	modify(qp, &p);
 }
@@ -514,6 +535,10 @@ uint16_t fake_post(struct fake_qp *qp, const struct fake_wr *wr)
 	uint16_t index = qp->sq_pi;
 	uint32_t blocks;
 
+	if (qp->type == NIC_QP_XRC_INI && wr->opcode != WQE_OP_NOP) {
+		be32_store(b.bytes + b.used, wr->srqn);
+		b.used += sizeof(struct wqe_xrc_seg);
+	}
 	if (wr->opcode != WQE_OP_SEND && wr->opcode != WQE_OP_SEND_IMM && wr->opcode != WQE_OP_NOP)
 		put_remote(&b, wr);
 	if (wr->opcode == WQE_OP_ATOMIC_CS || wr->opcode == WQE_OP_ATOMIC_FA)

@@ -151,6 +151,7 @@ struct fake_qp {
 	uint64_t rq_va;
 	uint64_t sq_va;
 	uint64_t db_va;
+	enum nic_qp_type type;
 	uint32_t sq_count;
 	uint32_t rq_count;
 	uint32_t rq_size_log2;
@@ -179,6 +180,9 @@ struct fake_opts {
 	uint32_t rd_atomic;      /* 16 */
 	uint32_t dest_rd_atomic; /* 16; UINT32_MAX: 0 */
 	bool signal_all;
+	enum nic_qp_type type; /* of both; see fake_srq.h for XRC */
+	uint32_t srqn;         /* of b; then it has no ring for receives */
+	uint32_t xrcdn;
 };
 
 struct fake_pair {
@@ -215,6 +219,7 @@ struct fake_wr {
 	uint32_t imm;
 	uint64_t swap_add;
 	uint64_t compare;
+	uint32_t srqn; /* XRC */
 };
 
 /* fake_post - writes an entry to the send ring and returns its index (of its first block). */

@@ -10,6 +10,8 @@ JOBS ?= $(shell nproc)
 
 packages_build = gcc g++ libc6-dev cmake ninja-build pkg-config libssl-dev \
 	libcmocka-dev libibverbs-dev python3
+# The programs that the tests run on the software NIC.
+packages_check = ibverbs-utils ibverbs-providers perftest
 packages_bench = valgrind ucx-utils strace iperf3
 packages_fuzz = clang-14 llvm-14 libclang-rt-14-dev
 
@@ -31,6 +33,7 @@ demo: packages
 
 # All but Linux in a virtual machine, which has to be fetched: `make interop`.
 check: all
+	@scripts/install_packages.sh $(packages_check)
 	@scripts/run_tests.sh $(BUILD) -LE '^interop$$'
 
 ci: check

@@ -2,7 +2,7 @@
 #
 # The layers of docs/ARCHITECTURE.md as library targets, and ways to link with some of them.
 
-set(RIG5_LAYERS base abi lib nic fault kern host soft sim)
+set(RIG5_LAYERS base abi lib nic fault kern host soft sim shim)
 # No I/O, clock, errno, malloc or stdio in these; tests/tidy checks their objects with nm -u.
 set(RIG5_PURE_LAYERS base abi nic fault kern)
 set(RIG5_LIBRARY_LAYERS base abi lib nic fault kern host soft)
@@ -18,6 +18,11 @@ macro(rig5_add_layer layer)
 		${CMAKE_SOURCE_DIR}/${layer}/*.c ${CMAKE_SOURCE_DIR}/${layer}/*/*.c
 		${CMAKE_SOURCE_DIR}/${layer}/*.S)
 	list(FILTER layer_sources EXCLUDE REGEX "_main\\.c$")
+	# The rest of shim/ stands in for libc, and is the preloaded library's alone: cmake/shim.cmake.
+	if("${layer}" STREQUAL shim)
+		set(shim_sources ${layer_sources})
+		list(FILTER layer_sources INCLUDE REGEX "/(tree|keeper)\\.c$")
+	endif()
 	if(layer_sources)
 		add_library(rig5_${layer} STATIC ${layer_sources})
 		target_compile_options(rig5_${layer} PRIVATE -fvisibility=hidden)

@@ -8,7 +8,9 @@ if(tool_sources)
 	add_executable(rig5 ${tool_sources})
 	rig5_link_layers(rig5 ${RIG5_LAYERS})
 	target_link_libraries(rig5 PRIVATE OpenSSL::Crypto)
-	target_compile_definitions(rig5 PRIVATE RIG5_VERSION="${PROJECT_VERSION}")
+	file(RELATIVE_PATH library_from_bin /x/${CMAKE_INSTALL_BINDIR} /x/${CMAKE_INSTALL_LIBDIR})
+	target_compile_definitions(rig5 PRIVATE RIG5_VERSION="${PROJECT_VERSION}"
+		RIG5_LIBRARY_FROM_BIN="${library_from_bin}")
 	install(TARGETS rig5)
 endif()
 

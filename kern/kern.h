@@ -60,6 +60,8 @@ struct kern_env {
 };
 
 enum {
+	KERN_UVERBS_MAJOR = 231, /* [linux infiniband core/uverbs_main.c IB_UVERBS_MAJOR] */
+	KERN_UVERBS_MINOR = 192, /* of uverbs0 */
 	KERN_FILE_MAX = 256,     /* open contexts of one device */
 	KERN_CHANNEL_MAX = 4096, /* event channels of one device */
 	KERN_CLOCK_PAGES = 2,
@@ -68,6 +70,7 @@ enum {
 struct kern_config {
 	const char *ibdev_name;  /* "soft0", or "mlx5_0" under the shim */
 	const char *uverbs_name; /* "uverbs0" */
+	uint32_t uverbs_minor;	 /* of the device file; its major is 231 */
 	const char *fw_version;  /* "rig5 0.1" is not a version: numbers, "16.35.2000" style */
 	bool link_infiniband;    /* false: Ethernet */
 	uint8_t gids[2][16];     /* GID table; unused entries zero */

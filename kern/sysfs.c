@@ -41,6 +41,17 @@ static int print_fixed(const struct kern *kern, const struct entry *entry, uint3
 	return 0;
 }
 
+static int print_dev(const struct kern *kern, const struct entry *entry, uint32_t index,
+		     struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_dec(text, KERN_UVERBS_MAJOR);
+	base_text_char(text, ':');
+	base_text_dec(text, kern->config.uverbs_minor);
+	return 0;
+}
+
 static int print_ibdev(const struct kern *kern, const struct entry *entry, uint32_t index,
 		       struct base_text *text)
 {
@@ -155,7 +166,7 @@ static int print_gid_netdev(const struct kern *kern, const struct entry *entry, 
 static const struct entry entries[] = {
     FIXED("class/infiniband_verbs/abi_version", "6"),
     DYNAMIC("class/infiniband_verbs/!/ibdev", print_ibdev),
-    FIXED("class/infiniband_verbs/!/dev", "231:192"),
+    DYNAMIC("class/infiniband_verbs/!/dev", print_dev),
     FIXED("class/infiniband_verbs/!/abi_version", "1"),
     FIXED("class/infiniband/%/node_type", "1: CA"),
     DYNAMIC("class/infiniband/%/node_guid", print_guid),

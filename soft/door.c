@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "host/host.h"
+#include "soft/alive.h"
 #include "soft/config.h"
 #include "soft/port.h"
 
@@ -25,7 +26,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define UVERBS_NAME "uverbs0"
@@ -112,20 +112,6 @@ static int door_close(void *ctx, int fd)
 	return close(fd) < 0 ? -errno : 0;
 }
 
-/*
- * A program may make channel after channel on which nothing ever happens: the port's threads then
- * have no other reason to take them over. Not for ever: they may be stopped, or short of room.
- */
-static void await_takers(struct soft_port *port)
-{
-	const struct timespec nap = {.tv_nsec = 100000};
-
-	for (int i = 0; i < 2000 && soft_channels_crowded(&port->channels); i++) {
-		host_port_wake(port->host);
-		nanosleep(&nap, NULL);
-	}
-}
-
 static int door_ioctl(void *ctx, int fd, unsigned long request, void *arg)
 {
 	struct soft_door *door = ctx;
@@ -134,7 +120,7 @@ static int door_ioctl(void *ctx, int fd, unsigned long request, void *arg)
 
 	if (soft_port_forked(door->port))
 		return -ENODEV;
-	await_takers(door->port);
+	soft_port_await_takers(door->port);
 	soft_port_lock(door->port);
 	file = file_of(door, fd);
 	result = file ? kern_ioctl(file->kern, request, (uintptr_t)arg, host_now_ns()) : -EBADF;
@@ -253,14 +239,14 @@ static struct {
 	struct soft_door *doors[SOFT_NIC_MAX];
 	/* Of the processes that this one descends from: their tables may still be asked. */
 	struct soft_door *forgotten;
-	char *alive; /* a page that is zero in a child of fork, and 1 in who made it */
+	struct soft_alive alive;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A child starts without doors: its parent's are not its own, and its copy of the lock may be held
  * by a thread that it does not have. */
 static void forget_parent(void)
 {
-	if (!process.alive || *process.alive)
+	if (!soft_alive_forked(&process.alive))
 		return;
 	pthread_mutex_init(&process.lock, NULL);
 	for (unsigned int i = 0; i < SOFT_NIC_MAX; i++) {
@@ -272,29 +258,7 @@ static void forget_parent(void)
 		process.forgotten = door;
 		process.doors[i] = NULL;
 	}
-	*process.alive = 1;
-}
-
-/* Under process.lock. 0 or -errno. */
-static int mark_alive(void)
-{
-	void *page;
-
-	if (process.alive)
-		return 0;
-	page =
-	    mmap(NULL, SOFT_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return -errno;
-	if (madvise(page, SOFT_PAGE_BYTES, MADV_WIPEONFORK) < 0) {
-		int error = -errno;
-
-		munmap(page, SOFT_PAGE_BYTES);
-		return error;
-	}
-	process.alive = page;
-	*process.alive = 1;
-	return 0;
+	soft_alive_renew(&process.alive);
 }
 
 static int read_config(struct soft_config *config, char *why, size_t why_size)
@@ -306,7 +270,7 @@ static int door_make(const struct soft_nic *nic, struct soft_door **door, char *
 		     size_t why_size)
 {
 	struct soft_door *made = calloc(1, sizeof(*made));
-	const struct soft_port_names names = {.uverbs = UVERBS_NAME};
+	const struct soft_port_names names = {.uverbs = 0};
 	int error;
 
 	if (!made)
@@ -393,7 +357,7 @@ int lib_os_soft_open(const char *name, const struct lib_os **os, char *why, size
 	}
 	forget_parent();
 	pthread_mutex_lock(&process.lock);
-	error = mark_alive();
+	error = soft_alive_mark(&process.alive);
 	if (!error)
 		error = door_get(nic, &door, why, why_size);
 	pthread_mutex_unlock(&process.lock);

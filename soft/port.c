@@ -170,7 +170,8 @@ static struct kern_config kern_config_of(const struct soft_port *port,
 	const char *interface = host_port_interface(port->host);
 	struct kern_config config = {
 	    .ibdev_name = names->ibdev ? names->ibdev : port->config.name,
-	    .uverbs_name = names->uverbs,
+	    .uverbs_name = port->uverbs,
+	    .uverbs_minor = KERN_UVERBS_MINOR + names->uverbs,
 	    .fw_version = "0.1.0",
 	    .gid_count = 1,
 	    .mtu_bytes = host_port_mtu(port->host),
@@ -198,10 +199,10 @@ static struct kern_config kern_config_of(const struct soft_port *port,
 	return config;
 }
 
-static void *map_memory(size_t bytes)
+static void *map_memory(size_t bytes, int sharing)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			    sharing | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -247,7 +248,7 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	config = kern_config_of(port, names);
 	nic_bytes = round_to_page(nic_arena_bytes(&port->limits));
 	port->arena_bytes = nic_bytes + round_to_page(kern_arena_bytes(&config));
-	port->arena = map_memory(port->arena_bytes);
+	port->arena = map_memory(port->arena_bytes, MAP_PRIVATE);
 	if (!port->arena)
 		return refuse_memory(port->arena_bytes, why, why_size);
 	/* A child of fork has no use for it: do not copy its page tables. */
@@ -315,7 +316,9 @@ int soft_port_open(const struct soft_nic *nic, const struct soft_port_names *nam
 	if (!made)
 		return refuse_memory(sizeof(*made), why, why_size);
 	made->config = *nic;
-	made->pages = map_memory((size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES);
+	snprintf(made->uverbs, sizeof(made->uverbs), "uverbs%u", names->uverbs);
+	/* Shared: an application maps single pages of it as its own (soft_port_map). */
+	made->pages = map_memory((size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES, MAP_SHARED);
 	if (!made->pages) {
 		free(made);
 		return refuse_memory((size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES, why, why_size);
@@ -364,4 +367,36 @@ void *soft_port_page(const struct soft_port *port, uint32_t page)
 {
 	ASSERT(page < SOFT_PAGE_COUNT);
 	return (char *)port->pages + (size_t)page * SOFT_PAGE_BYTES;
+}
+
+/* An old size of 0 makes mremap map the pages of a shared mapping a second time [mremap(2)]. */
+void *soft_port_map(const struct soft_port *port, uint32_t page, uint32_t count, int prot,
+		    void *fixed)
+{
+	size_t bytes = (size_t)count * SOFT_PAGE_BYTES;
+	int flags = fixed ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE;
+	void *mapped;
+
+	ASSERT(page < SOFT_PAGE_COUNT && count <= SOFT_PAGE_COUNT - page);
+	mapped = mremap(soft_port_page(port, page), 0, bytes, flags, fixed);
+	if (mapped == MAP_FAILED)
+		return NULL;
+	if (mprotect(mapped, bytes, prot) == 0)
+		return mapped;
+	munmap(mapped, bytes);
+	return NULL;
+}
+
+/*
+ * A program may make channel after channel on which nothing ever happens: the port's threads then
+ * have no other reason to take them over. Not for ever: they may be stopped, or short of room.
+ */
+void soft_port_await_takers(struct soft_port *port)
+{
+	const struct timespec nap = {.tv_nsec = 100000};
+
+	for (int i = 0; i < 2000 && soft_channels_crowded(&port->channels); i++) {
+		host_port_wake(port->host);
+		nanosleep(&nap, NULL);
+	}
 }

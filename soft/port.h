@@ -37,6 +37,7 @@ struct soft_port {
 	void *arena;
 	size_t arena_bytes;
 	void *pages;
+	char uverbs[16];
 	struct nic_env env;
 	struct soft_nic config;
 	struct nic_config limits;
@@ -46,7 +47,7 @@ struct soft_port {
 /* The names that a port's device has for the kernel's clients; they must outlive the port. */
 struct soft_port_names {
 	const char *ibdev; /* NULL: as configured */
-	const char *uverbs;
+	unsigned int uverbs; /* 3: "uverbs3" */
 };
 
 /*
@@ -64,5 +65,11 @@ void soft_port_unlock(struct soft_port *port);
 
 /* soft_port_page - where register page number page is mapped. */
 void *soft_port_page(const struct soft_port *port, uint32_t page);
+/* soft_port_map - maps count register pages once more, for an application, which may unmap them
+ * without taking them away from the NIC. As mmap(2) with MAP_SHARED; NULL and errno on failure. */
+void *soft_port_map(const struct soft_port *port, uint32_t page, uint32_t count, int prot,
+		    void *fixed);
+/* soft_port_await_takers - before an ioctl that may open a channel. Not under the lock. */
+void soft_port_await_takers(struct soft_port *port);
 
 #endif

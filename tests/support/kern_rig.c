@@ -313,6 +313,7 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 					  .dmabuf_map = dmabuf_map,
 					  .dmabuf_unmap = dmabuf_unmap};
 	rig->config = (struct kern_config){.ibdev_name = "soft0",
+					   .uverbs_minor = KERN_UVERBS_MINOR,
 					   .uverbs_name = "uverbs0",
 					   .fw_version = "16.35.2000",
 					   .gid_count = 1,

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What the tests of `rig5 run` share. Source it with the build directory as first argument.
+
+build=$1
+rig5=$build/rig5
+work=$(mktemp -d)
+failures=0
+
+clean_up() {
+	local job
+	for job in $(jobs -p); do
+		kill -9 "$job" 2>/dev/null
+	done
+	wait 2>/dev/null
+	rm -rf "$work"
+}
+trap clean_up EXIT
+
+# need <program>... - the test is skipped where one is missing.
+need() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null && continue
+		echo "skipped: there is no $program"
+		exit 77
+	done
+}
+
+fail() {
+	echo "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+# free_port - a TCP port that nobody listens on.
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
+}
+
+# await_listener <port> - until somebody listens there.
+await_listener() {
+	local hex i
+	hex=$(printf ':%04X ' "$1")
+	for ((i = 0; i < 200; i++)); do
+		grep -qs "^ *[0-9]*: [0-9A-F]*$hex[0-9A-F]*:0000 0A" /proc/net/tcp /proc/net/tcp6 &&
+			return 0
+		sleep 0.05
+	done
+	echo "nobody listens on port $1"
+	return 1
+}
+
+# trees - the folders of runs that are there.
+trees() {
+	find /dev/shm /tmp -maxdepth 1 -name 'rig5-run-*' -user "$(id -u)" 2>/dev/null | sort
+}
+
+# await_gone <folders> - until none of these folders is there any more.
+await_gone() {
+	local i folder left
+	for ((i = 0; i < 100; i++)); do
+		left=0
+		for folder in $1; do
+			[[ -e $folder ]] && left=1
+		done
+		((left)) || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# pair <name> <program> [option]... - the program as server and as client, each with its own run;
+# $run_options stand before the program. Output in $work/server and $work/client; whether both
+# ended well. $port_option is how the program takes the TCP port.
+run_options=()
+port_option=-p
+pair() {
+	local port server status
+	port=$(free_port)
+	timeout 60 "$rig5" run "${run_options[@]}" -- "$@" "$port_option" "$port" \
+		>"$work/server" 2>&1 &
+	server=$!
+	await_listener "$port" || return 1
+	timeout 60 "$rig5" run "${run_options[@]}" -- "$@" "$port_option" "$port" 127.0.0.1 \
+		>"$work/client" 2>&1
+	status=$?
+	wait "$server" || status=1
+	return "$status"
+}
+
+# try <name> <command>... - one line a test; what a pair said if it fails.
+try() {
+	local name=$1
+	shift
+	if "$@"; then
+		echo "ok: $name"
+	else
+		fail "$name"
+		tail -n 20 "$work/server" "$work/client" 2>/dev/null
+	fi
+}
+
+finish() {
+	exit $((failures != 0))
+}

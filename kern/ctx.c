@@ -65,6 +65,8 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 	kern->config = *config;
 	kern->env = *env;
 	kern->nic = nic;
+	for (uint32_t i = 0; i < config->gid_count; i++)
+		nic_gid_set(nic, i, config->gids[i]);
 	kern->objects = (struct kern_object *)(void *)(base + at.objects);
 	kern->object_count = object_slots(config);
 	kern->object_free = KERN_NONE;

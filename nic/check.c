@@ -51,15 +51,26 @@ static void check_responder(const struct nic_qp *qp)
 	}
 }
 
+/* Nothing of what is not acknowledged is under way. */
+static void check_unacked(const struct nic_qp *qp)
+{
+	ASSERT(qp->psn_una == qp->psn_send && qp->psn_high == qp->psn_send);
+	ASSERT(qp->op_head - qp->op_tail <= 1 && qp->op_cur == qp->op_tail);
+	ASSERT(qp->window_psns == 0 && qp->res_head == 0 && !qp->ack_due && qp->nak_due == 0);
+}
+
 static void check_qp(const struct nic *nic, const struct nic_qp *qp)
 {
 	bool output = qp->res_due || qp->nak_due || qp->ack_due;
 
 	ASSERT(nic_qp_find(nic, qp->number) == qp);
-	ASSERT(qp->state < NIC_QP_STATE_COUNT && qp->state != NIC_QP_SQE);
+	ASSERT(qp->state < NIC_QP_STATE_COUNT);
+	ASSERT(qp->state != NIC_QP_SQE || !nic_qp_acked(qp));
 	ASSERT(!qp->rnr_waiting || qp->deadline_ns != NIC_TIME_NEVER);
 	ASSERT(qp->deadline_ns == NIC_TIME_NEVER || qp->heap_pos != NIC_HEAP_NONE);
 	ASSERT(qp->heap_ns <= qp->deadline_ns);
+	if (!nic_qp_acked(qp))
+		check_unacked(qp);
 	if (qp->state != NIC_QP_ERR) {
 		check_requester(nic, qp);
 		check_responder(qp);
@@ -164,6 +175,16 @@ static void check_users(const struct nic *nic)
 	ASSERT(users_of(nic->xrcds, &nic->xrcd_slots) == uses.xrcd);
 }
 
+static void check_attachments(const struct nic *nic)
+{
+	ASSERT(nic->attachment_count <= NIC_ATTACHMENTS_MAX);
+	for (uint32_t i = 0; i < nic->attachment_count; i++) {
+		const struct nic_qp *qp = nic_qp_find(nic, nic->attachments[i].qpn);
+
+		ASSERT(qp && qp->type == NIC_QP_UD);
+	}
+}
+
 void nic_check(const struct nic *nic)
 {
 	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
@@ -172,6 +193,7 @@ void nic_check(const struct nic *nic)
 		ASSERT(qp->live && qp->watch == i);
 		check_qp(nic, qp);
 	}
+	check_attachments(nic);
 	check_ready(nic);
 	check_heap(nic);
 	check_users(nic);

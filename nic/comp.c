@@ -31,6 +31,11 @@ static void complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op
 	nic_cq_done(nic, qp, qp->cqn_send, &done);
 }
 
+void nic_comp_complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
+{
+	complete(nic, qp, op);
+}
+
 /* The oldest operation fails, and the queue pair with it [IBTA1 9.9]. */
 static void fail(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
 {
@@ -146,6 +151,10 @@ static void loss(struct nic *nic, struct nic_qp *qp)
 
 void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 {
+	if (!nic_qp_acked(qp)) {
+		nic_unacked_expire(nic, qp);
+		return;
+	}
 	if (qp->rnr_waiting) {
 		qp->rnr_waiting = false;
 		if (nic_req_has_work(nic, qp))

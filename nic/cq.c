@@ -210,6 +210,10 @@ void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
 	    .op_own = cqe_op_own(done->opcode, done->solicited, owner(nic, cqn)),
 	};
 
+	if (done->from) {
+		cqe.flags_rqpn = be32_from(done->from->flags_rqpn);
+		cqe.slid = be16_from(done->from->slid);
+	}
 	push(nic, cqn, &cqe, done->solicited);
 }
 

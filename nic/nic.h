@@ -45,6 +45,7 @@ struct nic_path {
 	uint16_t dlid;      /* InfiniBand only: the peer's LID */
 	uint16_t slid;      /* InfiniBand only: our own; 0: this path is not InfiniBand */
 	uint32_t flow_label;
+	bool datagram; /* from one entry's address vector: a receiver on this port is shown it */
 };
 
 /* ---- what the core asks of the world --------------------------------------------------------- */
@@ -87,7 +88,8 @@ struct nic_env {
 	 * goes around it) on the way to queue pair dqpn at path. NULL: the wire is full now; try
 	 * again in a later nic_run. At most one reservation is open at a time: commit or cancel it
 	 * before the next. Where nobody owns dqpn or nobody is at path, the wire returns room and
-	 * drops what is committed.
+	 * drops what is committed. Number 0xffffff is a multicast group's, path->dgid its GID: the
+	 * packet goes to every member of this port, this one too, and on Ethernet to other ports.
 	 * Any alignment is right. Of long messages nearly all packets have their payload 12 bytes
 	 * in: room that starts 52 bytes into a cache line makes the copies of it faster.
 	 */
@@ -122,6 +124,13 @@ struct nic_env {
 	 */
 	bool (*sync_begin)(void *ctx, uint64_t host_va, bool writable);
 	void (*sync_end)(void *ctx, uint64_t host_va, bool writable);
+	/*
+	 * Optional: packets to the multicast group gid shall come in, and no more. join is called
+	 * once for a group until leave; -errno: it cannot be joined. NULL, both: packets of every
+	 * group that anybody sends to come in anyway.
+	 */
+	int (*group_join)(void *ctx, const uint8_t gid[static 16]);
+	void (*group_leave)(void *ctx, const uint8_t gid[static 16]);
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -136,6 +145,7 @@ struct nic_config {
 	uint32_t mtu_max_bytes;  /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
 	/* outstanding READs and atomics per queue pair, each way; at most 16 */
 	uint32_t rd_atomic_max;
+	uint16_t lid; /* InfiniBand: the port's own; 0: Ethernet */
 	uint32_t
 	    message_max_bytes_log2; /* what the transport carries: 31; a port may report less */
 };
@@ -148,6 +158,34 @@ size_t nic_arena_bytes(const struct nic_config *config);
  * is no destructor: drop the arena. seed feeds key tags and initial choices. */
 struct nic *nic_init(void *arena, const struct nic_config *config, const struct nic_env *env,
 		     uint64_t seed);
+
+/* ---- control: addresses and multicast -------------------------------------------------------- */
+
+enum {
+	NIC_GID_COUNT = 16,      /* entries of the port's GID table */
+	NIC_GROUPS_MAX = 64,     /* multicast groups at a time */
+	NIC_ATTACHMENTS_MAX = 512, /* queue pairs attached to them, each counted once per group */
+};
+
+/* nic_gid_set - what sgid_index `index` (below NIC_GID_COUNT) of an address vector stands for;
+ * NULL: nothing. */
+void nic_gid_set(struct nic *nic, uint32_t index, const uint8_t *gid);
+
+/* nic_gid_is_multicast - ff00::/8, or a mapped IPv4 address of 224.0.0.0/4 [linux
+ * rdma_is_multicast_addr]. */
+bool nic_gid_is_multicast(const uint8_t gid[static 16]);
+
+/*
+ * nic_mcast_attach - datagrams to the group gid come to this queue pair, too, from now on. On
+ * InfiniBand lid is the group's, 0xc000 to 0xfffe; elsewhere it is only remembered. Attaching again
+ * changes nothing. Destroying the queue pair detaches it.
+ *   -EINVAL  no datagram queue pair, no multicast GID, no multicast LID; detach: not attached
+ *   -ENOMEM  NIC_GROUPS_MAX or NIC_ATTACHMENTS_MAX; or as nic_env.group_join says
+ */
+int nic_mcast_attach(struct nic *nic, uint32_t qpn, const uint8_t gid[static 16], uint16_t lid);
+int nic_mcast_detach(struct nic *nic, uint32_t qpn, const uint8_t gid[static 16], uint16_t lid);
+/* nic_mcast_count - the groups that a queue pair is attached to. */
+uint32_t nic_mcast_count(const struct nic *nic, uint32_t qpn);
 
 /* ---- control: protection domains, keys, completion queues, queue pairs ----------------------- */
 
@@ -308,6 +346,7 @@ struct nic_qp_attr {
 	uint32_t user_index; /* what its CQEs carry at srqn_uidx */
 	bool cqe_srqn; /* those of receives of an SRQ carry its number instead (CQE version 0) */
 	bool sq_signal_all;
+	bool own_multicast_blocked; /* UD: it does not get what it sends to a group itself */
 	uint64_t cookie;
 };
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
@@ -329,6 +368,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn);
 #define NIC_QP_SET_PKEY_INDEX_F     (1u << 13)
 #define NIC_QP_SET_PORT_F           (1u << 14)
 #define NIC_QP_SET_CUR_STATE_F      (1u << 15)
+#define NIC_QP_SET_QKEY_F           (1u << 16)
 
 /* The attributes of a queue pair, for modify (those whose bit is set in `set`) and query (all). */
 struct nic_qp_params {
@@ -349,6 +389,7 @@ struct nic_qp_params {
 	uint32_t rq_psn;
 	uint32_t sq_psn;
 	uint32_t dest_qpn;
+	uint32_t qkey; /* UD */
 };
 /* -EINVAL, nothing changed: an edge that the specification does not have, a missing or wrong
  * attribute. */
@@ -391,6 +432,8 @@ struct nic_rx {
 				  only queue pairs whose peer has our own GID or LID take it */
 	const uint8_t *dgid;   /* 16 bytes, NULL likewise */
 	uint8_t traffic_class; /* as received, ECN included */
+	/* Without sgid: the path that its sender on this port sent a datagram along; else NULL. */
+	const struct nic_path *path;
 };
 void nic_rx(struct nic *nic, const struct nic_rx *packet, uint64_t now_ns);
 
@@ -423,7 +466,8 @@ uint64_t nic_deadline_ns(const struct nic *nic);
 		X(tx_nak_invalid) X(tx_nak_access) X(tx_nak_operational) X(tx_rnr) X(rx_nak)    \
 		    X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)            \
 			X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)   \
-			    X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)
+			    X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)              \
+				X(rx_drop_qkey) X(rx_drop_message) X(rx_multicast) X(tx_drop_late)
 
 struct nic_counters {
 #define X(name) uint64_t name;

@@ -204,6 +204,9 @@ struct nic_wqe {
 	uint32_t rkey;
 	uint32_t imm;
 	uint32_t srqn; /* XRC: the queue at the peer that the request is for */
+	uint32_t dqpn; /* UD, this one and the next two: where it goes */
+	uint32_t qkey;
+	struct nic_path path;
 	uint32_t piece_count;
 	uint16_t wqebb_count;
 	uint8_t opcode;
@@ -272,6 +275,7 @@ struct nic_qp {
 	bool sq_signal_all;
 	bool sq_halted;   /* an operation has failed: start no other */
 	bool sq_stalled;  /* the next entry waits until an operation completes */
+	bool overdue;     /* UC, UD: what the wire has no room for now is lost */
 	bool rnr_waiting; /* deadline_ns is the end of an RNR wait */
 	bool went_back;   /* psn_una was sent again since it last moved */
 	bool db_ahead;    /* reported */
@@ -346,11 +350,27 @@ struct nic_qp {
 	uint32_t heap_pos; /* NIC_HEAP_NONE: not in the timer heap */
 	uint64_t heap_ns;
 	uint64_t cookie;
+	bool own_multicast_blocked;
+	/* Of a datagram queue pair, path and dest_qpn are those of the entry that it sends. */
 	struct nic_qp_params params;
 	struct nic_res res[NIC_RES];
 };
 
 #define NIC_HEAP_NONE UINT32_MAX
+
+/* nic_qp_acked - whether its requests are acknowledged: not those of UC and UD. */
+static inline bool nic_qp_acked(const struct nic_qp *qp)
+{
+	return qp->type != NIC_QP_UC && qp->type != NIC_QP_UD;
+}
+
+/* ---- addresses and multicast (gid.c, mcast.c) ------------------------------------------------ */
+
+struct nic_attachment {
+	uint32_t qpn;
+	uint16_t lid;
+	uint8_t gid[16];
+};
 
 /* ---- the NIC --------------------------------------------------------------------------------- */
 
@@ -393,6 +413,11 @@ struct nic {
 	uint32_t room_free[NIC_ROOMS]; /* first step of a free room of that size, + 1; 0: none */
 	uint32_t block_count;
 	uint32_t block_of[NIC_BLOCKS_MAX]; /* top 12 bits of the numbers of qps[4096 * i ...] */
+
+	uint8_t gids[NIC_GID_COUNT][16];
+	uint32_t gid_live; /* bit: that entry is there */
+	uint32_t attachment_count;
+	struct nic_attachment attachments[NIC_ATTACHMENTS_MAX];
 
 	struct nic_config config;
 	struct base_prng prng;
@@ -591,6 +616,15 @@ struct nic_pkt {
 /* ---- req.c, comp.c, resp.c, answer.c
  * ------------------------------------------------------------------- */
 
+/* Parts of a requester: the place of an operation's packet, its opcode as RC has it, the flags of
+ * an operation, and the packets of an entry. */
+enum roce_place nic_req_place(const struct nic_op *op, uint32_t psn);
+uint8_t nic_req_opcode(const struct nic_op *op, enum roce_place place);
+uint8_t nic_req_flags(const struct nic_qp *qp, const struct nic_wqe *wqe);
+uint32_t nic_req_psn_count(const struct nic_qp *qp, const struct nic_wqe *wqe);
+void nic_req_store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va,
+			uint32_t rkey, uint32_t len_bytes);
+
 enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp);
 /* nic_req_kick - reads the send counter; the queue pair gets a turn if it moved. */
 void nic_req_kick(struct nic *nic, struct nic_qp *qp);
@@ -600,6 +634,8 @@ void nic_req_go_back(struct nic *nic, struct nic_qp *qp);
 bool nic_req_has_work(const struct nic *nic, const struct nic_qp *qp);
 
 void nic_comp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
+/* nic_comp_complete - the oldest operation is done. */
+void nic_comp_complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op);
 /* nic_comp_advance - completes what is complete at the tail: NOPs, and failed operations. */
 void nic_comp_advance(struct nic *nic, struct nic_qp *qp);
 /* nic_comp_expire - qp's deadline has passed. */
@@ -611,6 +647,42 @@ void nic_resp_owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint
 /* nic_resp_die - one NAK for the request at psn, then silence: the queue pair is in error. */
 void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint32_t psn);
 enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp);
+
+/* Parts of a responder, for requests that nobody acknowledges. */
+
+/* nic_resp_established - a first packet has come. */
+void nic_resp_established(struct nic *nic, struct nic_qp *qp);
+/* nic_resp_look - reads how many receives there are, if pkt needs one; false: the record makes no
+ * sense. */
+bool nic_resp_look(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
+/* nic_resp_allows - whether a request may be carried out, its place in the sequence aside. */
+bool nic_resp_allows(const struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt);
+bool nic_resp_has_receive(const struct nic *nic, const struct nic_qp *qp);
+/* nic_resp_complete - completes the oldest receive with the rx_off bytes that are in. from: of a
+ * datagram; NULL: qp's peer. nic_resp_complete_error - with an error; the caller ends qp. */
+struct nic_from;
+void nic_resp_complete(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
+		       const struct nic_from *from);
+void nic_resp_complete_error(struct nic *nic, struct nic_qp *qp, struct nic_fault fault);
+/* nic_resp_write - puts the payload where the message's RETH says. */
+enum nic_mem nic_resp_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
+
+/* ---- unacked.c, uc.c, ud.c, mcast.c: UC and UD ----------------------------------------------- */
+
+enum nic_turn nic_unacked_run(struct nic *nic, struct nic_qp *qp);
+/* nic_unacked_expire - qp's deadline has passed: the wire had no room for too long. */
+void nic_unacked_expire(struct nic *nic, struct nic_qp *qp);
+void nic_uc_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
+void nic_ud_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
+	       const struct nic_rx *rx);
+/* nic_ud_address_bytes - of the address vector at seg, in one of its two lengths.
+ * nic_ud_address - takes it into wqe; false: it names a GID of ours that is not there, or none
+ * where one must be. */
+uint32_t nic_ud_address_bytes(const uint8_t *seg);
+bool nic_ud_address(const struct nic *nic, struct nic_wqe *wqe, const uint8_t *seg);
+void nic_mcast_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx);
+/* nic_mcast_forget - detaches qpn from every group. */
+void nic_mcast_forget(struct nic *nic, uint32_t qpn);
 
 /* ---- srq.c ----------------------------------------------------------------------------------- */
 
@@ -634,6 +706,12 @@ bool nic_xrc_bind(struct nic *nic, struct nic_qp *qp, uint32_t srqn);
 
 /* ---- cq.c ------------------------------------------------------------------------------------ */
 
+/* Who sent a datagram, as its completion says. */
+struct nic_from {
+	uint32_t flags_rqpn; /* [mlx5_cqe.h] */
+	uint16_t slid;
+};
+
 /* A completion that went well; byte_cnt and imm as the kind has them. */
 struct nic_done {
 	enum cqe_opcode opcode;
@@ -642,6 +720,7 @@ struct nic_done {
 	uint16_t wqe_counter;
 	uint32_t byte_cnt;
 	uint32_t imm;
+	const struct nic_from *from; /* NULL: the queue pair's peer */
 };
 void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
 		 const struct nic_done *done);
@@ -654,6 +733,9 @@ void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch);
 
 /* nic_qp_error - moves qp to the error state; its rings are flushed in later turns. */
 void nic_qp_error(struct nic *nic, struct nic_qp *qp);
+/* nic_qp_sq_error - moves qp, whose oldest operation has failed, to the send queue's error state.
+ */
+void nic_qp_sq_error(struct nic *nic, struct nic_qp *qp);
 /* nic_qp_error_of_cq - the same for every queue pair that uses cqn. */
 void nic_qp_error_of_cq(struct nic *nic, uint32_t cqn);
 enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp);

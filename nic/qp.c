@@ -70,6 +70,8 @@ static bool objects_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 
 	switch (attr->type) {
 	case NIC_QP_RC:
+	case NIC_QP_UC:
+	case NIC_QP_UD:
 		srq = nic_srq_find(nic, attr->srqn);
 		if (attr->srqn != 0 && (!srq || srq->xrcdn != 0 || attr->rq_wqe_count != 0))
 			return false;
@@ -83,9 +85,6 @@ static bool objects_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 		return nic_xrcd_find(nic, attr->xrcdn) && attr->srqn == 0 &&
 		       attr->sq_wqebb_count == 0 && attr->rq_wqe_count == 0 && attr->pdn == 0 &&
 		       attr->cqn_send == 0 && attr->cqn_recv == 0;
-	case NIC_QP_UC:
-	case NIC_QP_UD:
-		return false; /* not yet */
 	}
 	return false;
 }
@@ -112,7 +111,7 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	nic_timer_remove(nic, qp);
 	nic_wqe_forget(nic, qp);
 	qp->sq_halted = qp->sq_stalled = qp->rnr_waiting = qp->went_back = false;
-	qp->db_ahead = qp->sqd_event = false;
+	qp->db_ahead = qp->sqd_event = qp->overdue = false;
 	qp->rd_used = 0;
 	qp->sq_pi = qp->sq_next = 0;
 	qp->op_head = qp->op_cur = qp->op_tail = 0;
@@ -197,7 +196,11 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	qp->cookie = attr->cookie;
 	qp->state = NIC_QP_RESET;
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
+	qp->own_multicast_blocked = attr->own_multicast_blocked;
+	/* A datagram is as long as the port's packets; the others are told their path's. */
 	qp->mtu_log2 = 8;
+	if (attr->type == NIC_QP_UD)
+		qp->mtu_log2 = (uint8_t)ring_log2_ceil(nic->config.mtu_max_bytes);
 }
 
 /* Adds to the use counts of what qp uses. An XRC target holds nothing of the SRQ that it last
@@ -245,6 +248,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 
 	if (!qp)
 		return -EINVAL;
+	nic_mcast_forget(nic, qpn);
 	answer_last(nic, qp);
 	clear_transport(nic, qp);
 	last = &nic->qp_watch[--nic->qp_watch_count];
@@ -319,6 +323,7 @@ static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *fr
 	COPY(RQ_PSN, rq_psn);
 	COPY(SQ_PSN, sq_psn);
 	COPY(DEST_QPN, dest_qpn);
+	COPY(QKEY, qkey);
 }
 
 /* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on
@@ -327,7 +332,8 @@ static void set_window(const struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t bytes = 0;
 
-	if (nic->env->tx_window_bytes)
+	/* What nobody acknowledges is not under way for any time. */
+	if (nic->env->tx_window_bytes && nic_qp_acked(qp))
 		bytes = nic->env->tx_window_bytes(nic->env->ctx, &qp->params.path);
 	qp->window_psns = bytes >> qp->mtu_log2;
 	if (bytes != 0 && qp->window_psns < 2)
@@ -372,10 +378,29 @@ static void qp_to_reset(struct nic *nic, struct nic_qp *qp)
 	watch(nic, qp, NIC_LOOK_NOT);
 }
 
+/* What was posted before the send queue is to work again is flushed, however much it is. */
+static void flush_sends(struct nic *nic, struct nic_qp *qp)
+{
+	uint32_t word;
+
+	if (nic_mem_load_be32(nic, qp->db_va + 4 * DB_SEND, &word) &&
+	    (uint16_t)(word - qp->sq_next) <= qp->sq_count)
+		qp->sq_pi = (uint16_t)word;
+	do
+		nic->left_bytes = NIC_VISIT_FLUSHES * CQE_BYTES;
+	while (qp->state == NIC_QP_SQE && nic_qp_flush(nic, qp) == NIC_TURN_AGAIN);
+}
+
 static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
 {
 	ASSERT(qp->state == NIC_QP_RTR || qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
 	       qp->state == NIC_QP_SQE);
+	if (qp->state == NIC_QP_SQE) {
+		flush_sends(nic, qp);
+		/* Its completion queue may have overflowed meanwhile. */
+		if (qp->state != NIC_QP_SQE)
+			return;
+	}
 	qp->state = NIC_QP_RTS;
 	/* Without a send ring there is no record to look at. */
 	watch(nic, qp, qp->sq_count != 0 ? NIC_LOOK_SQ : NIC_LOOK_NOT);
@@ -450,6 +475,10 @@ int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *para
 		return -EINVAL;
 	*params = qp->params;
 	params->set = 0;
+	if (qp->type == NIC_QP_UD) {
+		params->path = (struct nic_path){.hop_limit = 0};
+		params->dest_qpn = 0;
+	}
 	params->state = params->cur_state = (enum nic_qp_state)qp->state;
 	/* Once in use, what comes next rather than what was set. */
 	if (qp->state != NIC_QP_RESET && qp->state != NIC_QP_INIT) {
@@ -514,6 +543,14 @@ void nic_qp_error(struct nic *nic, struct nic_qp *qp)
 	if (was_reset)
 		return;
 	read_counters(nic, qp);
+	watch(nic, qp, NIC_LOOK_FLUSH);
+	nic_ready(nic, qp);
+}
+
+void nic_qp_sq_error(struct nic *nic, struct nic_qp *qp)
+{
+	nic_timer_remove(nic, qp);
+	qp->state = NIC_QP_SQE;
 	watch(nic, qp, NIC_LOOK_FLUSH);
 	nic_ready(nic, qp);
 }
@@ -591,16 +628,19 @@ static void tell_last_wqe(struct nic *nic, struct nic_qp *qp)
 	nic_qp_event(nic, qp, NIC_EVENT_QP_LAST_WQE);
 }
 
-/* nic_qp_flush - completes some of what is left on the rings of a queue pair in error. */
+/* nic_qp_flush - completes some of what is left on the rings of a queue pair in error; on the send
+ * ring, if only that is. */
 enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp)
 {
-	ASSERT(qp->state == NIC_QP_ERR);
+	ASSERT(qp->state == NIC_QP_ERR || qp->state == NIC_QP_SQE);
 	for (int i = 0; i < NIC_VISIT_FLUSHES && nic->left_bytes > 0; i++) {
 		nic->left_bytes -= CQE_BYTES;
 		if (qp->op_tail != qp->op_head)
 			flush_op(nic, qp);
 		else if (qp->sq_next != qp->sq_pi)
 			flush_entry(nic, qp);
+		else if (qp->state == NIC_QP_SQE)
+			return NIC_TURN_DONE;
 		else if (qp->rq_ci != qp->rq_pi)
 			flush_receive(nic, qp);
 		else if (qp->rx_held)

@@ -89,7 +89,7 @@ void nic_req_kick(struct nic *nic, struct nic_qp *qp)
 
 /* ---- starting an operation ------------------------------------------------------------------- */
 
-static uint32_t psn_count_of(const struct nic_qp *qp, const struct nic_wqe *wqe)
+uint32_t nic_req_psn_count(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
 	uint64_t mtu_bytes = 1ull << qp->mtu_log2;
 
@@ -119,7 +119,7 @@ static struct nic_fault check_entry(const struct nic *nic, const struct nic_qp *
 	return verdict == NIC_MEM_OK ? (struct nic_fault){0} : nic_mem_fault(verdict);
 }
 
-static uint8_t flags_of(const struct nic_qp *qp, const struct nic_wqe *wqe)
+uint8_t nic_req_flags(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
 	uint8_t flags = 0;
 
@@ -188,8 +188,8 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 		op.flags = NIC_OP_FAILED_F;
 		qp->sq_halted = true;
 	} else {
-		op.flags = flags_of(qp, wqe);
-		op.psn_count = psn_count_of(qp, wqe);
+		op.flags = nic_req_flags(qp, wqe);
+		op.psn_count = nic_req_psn_count(qp, wqe);
 		if (must_wait(qp, wqe, &op)) {
 			qp->sq_stalled = true;
 			return false;
@@ -220,7 +220,7 @@ static enum sent fail_operation(struct nic *nic, struct nic_qp *qp, struct nic_o
 }
 
 /* [IBTA1 table 38]: rows by kind of message, columns by place (enum roce_place). */
-static uint8_t opcode_of(const struct nic_op *op, enum roce_place place)
+uint8_t nic_req_opcode(const struct nic_op *op, enum roce_place place)
 {
 	static const uint8_t send[4] = {[ROCE_FIRST] = ROCE_OP_RC_SEND_FIRST,
 					[ROCE_MIDDLE] = ROCE_OP_RC_SEND_MIDDLE,
@@ -238,7 +238,7 @@ static uint8_t opcode_of(const struct nic_op *op, enum roce_place place)
 	return imm && (place & ROCE_LAST) ? (uint8_t)(opcode + 1) : opcode;
 }
 
-static enum roce_place place_of(const struct nic_op *op, uint32_t psn)
+enum roce_place nic_req_place(const struct nic_op *op, uint32_t psn)
 {
 	uint32_t i = (psn - op->psn) & PSN_MASK;
 
@@ -253,8 +253,8 @@ static void store_xrceth(uint8_t *bth, const struct roce_opcode_info *info, uint
 		be32_store(bth + ROCE_BTH_BYTES, srqn);
 }
 
-static void store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va,
-		       uint32_t rkey, uint32_t len_bytes)
+void nic_req_store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va,
+			uint32_t rkey, uint32_t len_bytes)
 {
 	uint8_t *reth = bth + info->reth_off;
 
@@ -284,8 +284,8 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	uint32_t off = offset_of(qp, op, psn);
 	uint32_t left = op->len_bytes - off;
 	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
-	enum roce_place place = place_of(op, psn);
-	uint8_t opcode = opcode_of(op, place) | qp->transport;
+	enum roce_place place = nic_req_place(op, psn);
+	uint8_t opcode = nic_req_opcode(op, place) | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1 ||
 		       (qp->window_psns != 0 && under_way(qp) + 1 >= qp->window_psns);
@@ -298,7 +298,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 		return BLOCKED;
 	store_xrceth(bth, info, wqe->srqn);
 	if (info->reth_off)
-		store_reth(bth, info, wqe->raddr, wqe->rkey, op->len_bytes);
+		nic_req_store_reth(bth, info, wqe->raddr, wqe->rkey, op->len_bytes);
 	if (info->imm_off)
 		be32_store(bth + info->imm_off, wqe->imm);
 	verdict = nic_mem_gather(nic, qp->pdn, wqe, off, bth + info->header_bytes, n);
@@ -327,7 +327,7 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 	piece = read_piece(qp, op, off >> qp->mtu_log2);
 	piece_bytes = (uint64_t)piece << qp->mtu_log2;
 	store_xrceth(bth, info, wqe->srqn);
-	store_reth(bth, info, wqe->raddr + off, wqe->rkey,
+	nic_req_store_reth(bth, info, wqe->raddr + off, wqe->rkey,
 		   left < piece_bytes ? left : (uint32_t)piece_bytes);
 	nic_tx_close(nic, qp, bth, opcode, 0);
 	sent(nic, qp, piece);

@@ -10,6 +10,9 @@
  */
 #include "nic/nic_priv.h"
 
+/* On the path of every packet of RC, though others call it, too. */
+#define HOT static inline __attribute__((always_inline))
+
 /* What is to be done with a request. */
 enum resp_step {
 	RESP_NEXT,      /* go on to the next check */
@@ -79,7 +82,7 @@ static enum resp_step check_place(const struct nic_qp *qp, const struct nic_pkt 
 	return qp->rx_kind == pkt->info->kind ? RESP_NEXT : RESP_INVALID;
 }
 
-static enum resp_step check_length(const struct nic_qp *qp, const struct nic_pkt *pkt)
+HOT enum resp_step check_length(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	uint32_t mtu_bytes = 1u << qp->mtu_log2;
 	uint32_t n = pkt->payload_bytes;
@@ -99,7 +102,7 @@ static enum resp_step check_length(const struct nic_qp *qp, const struct nic_pkt
 }
 
 /* A WRITE brings exactly what its RETH announced; no message is over the limit. */
-static enum resp_step check_announced(const struct nic *nic, const struct nic_qp *qp,
+HOT enum resp_step check_announced(const struct nic *nic, const struct nic_qp *qp,
 				      const struct nic_pkt *pkt)
 {
 	uint64_t limit_bytes = 1ull << nic->config.message_max_bytes_log2;
@@ -121,7 +124,7 @@ static enum resp_step check_announced(const struct nic *nic, const struct nic_qp
 }
 
 /* What the queue pair lets its peer do [IBTA1 9.7.4]: else NAK invalid request. */
-static enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt *pkt)
+HOT enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	uint32_t need = 0;
 
@@ -151,7 +154,7 @@ static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *q
 }
 
 /* What the region lets anyone do; nothing is asked for a message without bytes [IBTA1 C9-88]. */
-static enum resp_step check_region(const struct nic *nic, const struct nic_qp *qp,
+HOT enum resp_step check_region(const struct nic *nic, const struct nic_qp *qp,
 				   const struct nic_pkt *pkt)
 {
 	bool reads = pkt->info->kind == ROCE_KIND_READ_REQ;
@@ -185,22 +188,22 @@ static uint32_t due_count(const struct nic_qp *qp)
 	return count;
 }
 
-static bool has_receive(const struct nic *nic, const struct nic_qp *qp)
+bool nic_resp_has_receive(const struct nic *nic, const struct nic_qp *qp)
 {
 	return qp->rq_ci != qp->rq_pi || (qp->srqn != 0 && !nic_srq_is_empty(&nic->srqs[qp->srqn]));
 }
 
 /* Receives, and places for responses; who asks for more of these than was agreed on is at fault. */
-static enum resp_step check_resources(const struct nic *nic, const struct nic_qp *qp,
+HOT enum resp_step check_resources(const struct nic *nic, const struct nic_qp *qp,
 				      const struct nic_pkt *pkt)
 {
 	uint32_t due = due_count(qp);
 
 	switch ((enum roce_kind)pkt->info->kind) {
 	case ROCE_KIND_SEND:
-		return needs_receive(pkt) && !has_receive(nic, qp) ? RESP_RNR : RESP_SEND;
+		return needs_receive(pkt) && !nic_resp_has_receive(nic, qp) ? RESP_RNR : RESP_SEND;
 	case ROCE_KIND_WRITE:
-		return needs_receive(pkt) && !has_receive(nic, qp) ? RESP_RNR : RESP_WRITE;
+		return needs_receive(pkt) && !nic_resp_has_receive(nic, qp) ? RESP_RNR : RESP_WRITE;
 	case ROCE_KIND_READ_REQ:
 		return due < qp->params.dest_rd_atomic ? RESP_READ : RESP_INVALID;
 	case ROCE_KIND_ATOMIC_REQ:
@@ -215,15 +218,12 @@ static enum resp_step check_resources(const struct nic *nic, const struct nic_qp
 	UNREACHABLE();
 }
 
-static enum resp_step classify(const struct nic *nic, const struct nic_qp *qp,
-			       const struct nic_pkt *pkt)
+/* A request whose turn it is. */
+HOT enum resp_step check_request(const struct nic *nic, const struct nic_qp *qp,
+					   const struct nic_pkt *pkt)
 {
-	enum resp_step step = check_psn(qp, pkt);
+	enum resp_step step = check_length(qp, pkt);
 
-	if (step == RESP_NEXT)
-		step = check_place(qp, pkt);
-	if (step == RESP_NEXT)
-		step = check_length(qp, pkt);
 	if (step == RESP_NEXT)
 		step = check_announced(nic, qp, pkt);
 	if (step == RESP_NEXT)
@@ -233,6 +233,23 @@ static enum resp_step classify(const struct nic *nic, const struct nic_qp *qp,
 	if (step == RESP_NEXT)
 		step = check_resources(nic, qp, pkt);
 	return step;
+}
+
+static enum resp_step classify(const struct nic *nic, const struct nic_qp *qp,
+			       const struct nic_pkt *pkt)
+{
+	enum resp_step step = check_psn(qp, pkt);
+
+	if (step == RESP_NEXT)
+		step = check_place(qp, pkt);
+	return step == RESP_NEXT ? check_request(nic, qp, pkt) : step;
+}
+
+bool nic_resp_allows(const struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	enum resp_step step = check_request(nic, qp, pkt);
+
+	return step == RESP_SEND || step == RESP_WRITE;
 }
 
 /* ---- answers that are not data --------------------------------------------------------------- */
@@ -275,19 +292,25 @@ static uint16_t use_receive(struct nic_qp *qp)
 	return qp->rx_index;
 }
 
+void nic_resp_complete_error(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
+{
+	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, use_receive(qp), fault);
+}
+
 /* A receive that fails takes the queue pair with it. */
 static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
 {
 	bool too_long = fault.syndrome == CQE_SYND_LOCAL_LENGTH;
 
-	nic_cq_error(nic, qp, qp->cqn_recv, CQE_RESP_ERR, 0, use_receive(qp), fault);
+	nic_resp_complete_error(nic, qp, fault);
 	nic_resp_die(nic, qp, too_long ? ROCE_NAK_INVALID_REQUEST : ROCE_NAK_REMOTE_OPERATION,
 		     qp->epsn);
 }
 
 /* ---- SEND and WRITE -------------------------------------------------------------------------- */
 
-static void complete_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+HOT void complete_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
+			  const struct nic_from *from)
 {
 	bool imm = pkt->info->imm_off != 0;
 	bool write = pkt->info->kind == ROCE_KIND_WRITE;
@@ -299,9 +322,16 @@ static void complete_receive(struct nic *nic, struct nic_qp *qp, const struct ni
 	    .wqe_counter = use_receive(qp),
 	    .byte_cnt = qp->rx_off,
 	    .imm = imm ? be32_load(pkt->header + pkt->info->imm_off) : 0,
+	    .from = from,
 	};
 
 	nic_cq_done(nic, qp, qp->cqn_recv, &done);
+}
+
+void nic_resp_complete(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
+		       const struct nic_from *from)
+{
+	complete_receive(nic, qp, pkt, from);
 }
 
 /* On to the next packet. A NAK that asked for this one, and is not sent yet, is out of date. */
@@ -320,7 +350,7 @@ static void taken(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 		qp->rx_kind = ROCE_KIND_UNKNOWN;
 		qp->msn = (qp->msn + 1) & ROCE_MSN_MASK;
 		if (pkt->info->kind == ROCE_KIND_SEND || pkt->info->imm_off)
-			complete_receive(nic, qp, pkt);
+			complete_receive(nic, qp, pkt, NULL);
 		qp->rx_off = 0;
 	} else {
 		qp->rx_kind = pkt->info->kind;
@@ -349,15 +379,11 @@ static void apply_send(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 	taken(nic, qp, pkt);
 }
 
-static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+HOT enum nic_mem write_payload(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	struct nic_place place;
+	enum nic_mem verdict;
 
-	/* Of an SRQ the entry has to be taken; of the queue pair's own ring counting is enough. */
-	if (pkt->info->imm_off && qp->srqn != 0 && !nic_wqe_fetch_receive(nic, qp)) {
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
-		return;
-	}
 	if (pkt->info->reth_off) {
 		qp->rx_va = reth_va(pkt);
 		qp->rx_rkey = reth_rkey(pkt);
@@ -366,19 +392,38 @@ static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 	}
 	if (pkt->payload_bytes != 0) {
 		/* Again for each packet: the region may have gone meanwhile. */
-		if (nic_mem_check(nic, nic_peer_of(qp), qp->rx_rkey, qp->rx_va + qp->rx_off,
-				  pkt->payload_bytes, NIC_ACCESS_REMOTE_WRITE_F,
-				  &place) != NIC_MEM_OK) {
-			nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
-			return;
-		}
-		if (!nic_mem_write_at(nic, &place, pkt->payload, pkt->payload_bytes)) {
-			nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
-			return;
-		}
+		verdict = nic_mem_check(nic, nic_peer_of(qp), qp->rx_rkey, qp->rx_va + qp->rx_off,
+					pkt->payload_bytes, NIC_ACCESS_REMOTE_WRITE_F, &place);
+		if (verdict != NIC_MEM_OK)
+			return verdict;
+		if (!nic_mem_write_at(nic, &place, pkt->payload, pkt->payload_bytes))
+			return NIC_MEM_FAULT;
 	}
 	qp->rx_off += pkt->payload_bytes;
-	taken(nic, qp, pkt);
+	return NIC_MEM_OK;
+}
+
+enum nic_mem nic_resp_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	return write_payload(nic, qp, pkt);
+}
+
+static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	enum nic_mem verdict;
+
+	/* Of an SRQ the entry has to be taken; of the queue pair's own ring counting is enough. */
+	if (pkt->info->imm_off && qp->srqn != 0 && !nic_wqe_fetch_receive(nic, qp)) {
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		return;
+	}
+	verdict = write_payload(nic, qp, pkt);
+	if (verdict == NIC_MEM_OK)
+		taken(nic, qp, pkt);
+	else if (verdict == NIC_MEM_FAULT)
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+	else
+		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
 }
 
 /* ---- READs and atomics ----------------------------------------------------------------------- */
@@ -526,7 +571,7 @@ static void gap(struct nic *nic, struct nic_qp *qp)
 /* ---- a request ------------------------------------------------------------------------------- */
 
 /* The counter of receives is read only when those known are used up. false: it makes no sense. */
-static bool refresh_receives(struct nic *nic, struct nic_qp *qp)
+HOT bool refresh_receives(struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t word;
 
@@ -543,6 +588,18 @@ static bool refresh_receives(struct nic *nic, struct nic_qp *qp)
 	return true;
 }
 
+bool nic_resp_look(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	return !needs_receive(pkt) || refresh_receives(nic, qp);
+}
+
+void nic_resp_established(struct nic *nic, struct nic_qp *qp)
+{
+	qp->comm_est = true;
+	if (qp->state == NIC_QP_RTR)
+		nic_qp_event(nic, qp, NIC_EVENT_QP_COMM_EST);
+}
+
 /* The SRQ that a request to an XRC target names. What is not its turn changes nothing. */
 static bool choose_srq(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
@@ -554,11 +611,8 @@ static bool choose_srq(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 
 void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
-	if (!qp->comm_est) {
-		qp->comm_est = true;
-		if (qp->state == NIC_QP_RTR)
-			nic_qp_event(nic, qp, NIC_EVENT_QP_COMM_EST);
-	}
+	if (!qp->comm_est)
+		nic_resp_established(nic, qp);
 	if (qp->type == NIC_QP_XRC_TGT && !choose_srq(nic, qp, pkt)) {
 		nic_resp_die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
 		return;

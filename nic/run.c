@@ -6,14 +6,16 @@
 
 /* ---- noticing work --------------------------------------------------------------------------- */
 
-/* A queue pair in error flushes what is posted to it later, too. */
+/* A queue pair in error flushes what is posted to it later, too; if only its send queue is, only
+ * what it is to send. */
 static void look_flush(struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t send = qp->sq_pi;
 	uint32_t recv = qp->rq_pi;
+	bool receives = qp->rq_count != 0 && qp->state == NIC_QP_ERR;
 
 	if ((qp->sq_count != 0 && !nic_mem_load_be32(nic, qp->db_va + 4 * DB_SEND, &send)) ||
-	    (qp->rq_count != 0 && !nic_mem_load_be32(nic, qp->db_va + 4 * DB_RECV, &recv))) {
+	    (receives && !nic_mem_load_be32(nic, qp->db_va + 4 * DB_RECV, &recv))) {
 		nic->qp_watch[qp->watch].look = NIC_LOOK_NOT;
 		return;
 	}
@@ -21,7 +23,7 @@ static void look_flush(struct nic *nic, struct nic_qp *qp)
 		qp->sq_pi = (uint16_t)send;
 	if ((uint16_t)(recv - qp->rq_ci) <= qp->rq_count)
 		qp->rq_pi = (uint16_t)recv;
-	if (qp->sq_pi != qp->sq_next || qp->rq_pi != qp->rq_ci)
+	if (qp->sq_pi != qp->sq_next || (receives && qp->rq_pi != qp->rq_ci))
 		nic_ready(nic, qp);
 }
 
@@ -135,7 +137,7 @@ static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 	enum nic_turn as_responder, as_requester;
 
 	as_responder = nic_answer_run(nic, qp);
-	if (qp->state == NIC_QP_ERR) {
+	if (qp->state == NIC_QP_ERR || qp->state == NIC_QP_SQE) {
 		as_requester = nic_qp_flush(nic, qp);
 		/* Completions wait for no room on the wire, even if a NAK does. */
 		if (as_requester == NIC_TURN_AGAIN)
@@ -143,7 +145,7 @@ static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 	} else if (as_responder == NIC_TURN_BLOCKED) {
 		return NIC_TURN_BLOCKED;
 	} else {
-		as_requester = nic_req_run(nic, qp);
+		as_requester = nic_qp_acked(qp) ? nic_req_run(nic, qp) : nic_unacked_run(nic, qp);
 	}
 	return as_responder > as_requester ? as_responder : as_requester;
 }

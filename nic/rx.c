@@ -66,13 +66,49 @@ static bool type_takes(const struct nic_qp *qp, uint8_t opcode, bool request)
 {
 	if ((opcode & ROCE_TRANSPORT_MASK) != qp->transport)
 		return false;
-	return qp->type == NIC_QP_RC || request == (qp->type == NIC_QP_XRC_TGT);
+	return qp->type < NIC_QP_XRC_INI || request == (qp->type == NIC_QP_XRC_TGT);
 }
 
 static bool state_takes(const struct nic_qp *qp, bool request)
 {
 	return qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
-	       (request && qp->state == NIC_QP_RTR);
+	       (request && (qp->state == NIC_QP_RTR || qp->state == NIC_QP_SQE));
+}
+
+static bool pkey_ok(struct nic *nic, const struct nic_pkt *pkt)
+{
+	if ((be16_load(pkt->header + ROCE_BTH_PKEY_OFF) & ROCE_PKEY_MASK) == ROCE_PKEY_MASK)
+		return true;
+	nic->counters.rx_drop_pkey++;
+	return false;
+}
+
+/* No queue pair has that number, or not for that opcode: but a group may. */
+static void rx_other(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx)
+{
+	if (be24_load(pkt->header + ROCE_BTH_DQPN_OFF) != ROCE_QPN_MASK ||
+	    roce_opcode_transport(pkt->opcode) != ROCE_UD)
+		nic->counters.rx_drop_qpn++;
+	else if (pkey_ok(nic, pkt))
+		nic_mcast_rx(nic, pkt, rx);
+}
+
+static void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
+			 const struct nic_rx *rx, bool request)
+{
+	if (!address_ok(qp, rx)) {
+		nic->counters.rx_drop_address++;
+		return;
+	}
+	if (nic->env->packet)
+		nic->env->packet(nic->env->ctx, false, &qp->params.path, rx->bth, rx->len_bytes);
+	nic->counters.rx_payload_bytes += pkt->payload_bytes;
+	if (qp->type == NIC_QP_UC)
+		nic_uc_rx(nic, qp, pkt);
+	else if (request)
+		nic_resp_rx(nic, qp, pkt);
+	else
+		nic_comp_rx(nic, qp, pkt);
 }
 
 void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
@@ -90,26 +126,17 @@ void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
 	qp = nic_qp_find(nic, be24_load(pkt.header + ROCE_BTH_DQPN_OFF));
 	request = roce_opcode_is_request(pkt.opcode);
 	if (!qp || !type_takes(qp, pkt.opcode, request)) {
-		nic->counters.rx_drop_qpn++;
+		rx_other(nic, &pkt, rx);
 		return;
 	}
-	if ((be16_load(pkt.header + ROCE_BTH_PKEY_OFF) & ROCE_PKEY_MASK) != ROCE_PKEY_MASK) {
-		nic->counters.rx_drop_pkey++;
+	if (!pkey_ok(nic, &pkt))
 		return;
-	}
 	if (!state_takes(qp, request)) {
 		nic->counters.rx_drop_state++;
 		return;
 	}
-	if (!address_ok(qp, rx)) {
-		nic->counters.rx_drop_address++;
-		return;
-	}
-	if (nic->env->packet)
-		nic->env->packet(nic->env->ctx, false, &qp->params.path, rx->bth, rx->len_bytes);
-	nic->counters.rx_payload_bytes += pkt.payload_bytes;
-	if (request)
-		nic_resp_rx(nic, qp, &pkt);
+	if (qp->type == NIC_QP_UD)
+		nic_ud_rx(nic, qp, &pkt, rx);
 	else
-		nic_comp_rx(nic, qp, &pkt);
+		rx_connected(nic, qp, &pkt, rx, request);
 }

@@ -79,10 +79,24 @@ static void decode_atomic(struct nic_wqe *wqe, uint32_t at)
 	wqe->compare = be64_load(seg + 8);
 }
 
-/* What stands between ctrl and the segments of the opcode: the SRQ at an XRC target. */
-static uint32_t address_bytes(const struct nic_qp *qp)
+/* What stands between ctrl and the segments of the opcode: the SRQ at an XRC target, or where a
+ * datagram goes. */
+static uint32_t address_bytes(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
+	if (qp->type == NIC_QP_UD)
+		return nic_ud_address_bytes(wqe->raw + sizeof(struct wqe_ctrl_seg));
 	return qp->type == NIC_QP_XRC_INI ? sizeof(struct wqe_xrc_seg) : 0;
+}
+
+/* false: it leads nowhere. */
+static bool decode_address(const struct nic *nic, const struct nic_qp *qp, struct nic_wqe *wqe)
+{
+	const uint8_t *seg = wqe->raw + sizeof(struct wqe_ctrl_seg);
+
+	if (qp->type == NIC_QP_UD)
+		return nic_ud_address(nic, wqe, seg);
+	wqe->srqn = be32_load(seg) & ROCE_QPN_MASK;
+	return true;
 }
 
 /* Bytes of ctrl and the segments of the opcode; 0: one that we do not execute. */
@@ -120,7 +134,7 @@ static struct nic_fault decode(const struct nic *nic, const struct nic_qp *qp, s
 			       uint32_t bytes)
 {
 	uint32_t head = head_bytes(wqe->opcode);
-	uint32_t address = address_bytes(qp);
+	uint32_t address = address_bytes(qp, wqe);
 	uint32_t at = sizeof(struct wqe_ctrl_seg) + address;
 
 	if (head == 0)
@@ -129,8 +143,8 @@ static struct nic_fault decode(const struct nic *nic, const struct nic_qp *qp, s
 		return FAULT_NONE;
 	if (head + address > bytes)
 		return FAULT_QP_OP;
-	if (address != 0)
-		wqe->srqn = be32_load(wqe->raw + sizeof(struct wqe_ctrl_seg)) & ROCE_QPN_MASK;
+	if (address != 0 && !decode_address(nic, qp, wqe))
+		return FAULT_QP_OP;
 	if (head > sizeof(struct wqe_ctrl_seg))
 		decode_raddr(wqe, at);
 	if (head > sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg))

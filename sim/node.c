@@ -275,10 +275,21 @@ void sim_node_open(struct sim_node *node, struct sim_world *world, uint32_t numb
 		.gid = {[10] = 0xff, 0xff, 10, 0, 0, (uint8_t)(number + 1)},
 	};
 	open_links(node, link);
-	node->env = (struct nic_env){node,	mem_read,   mem_write, mem_load32, mem_store32,
-				     mem_cas64, tx_reserve, tx_commit, tx_cancel,  tx_untaken,
-				     qpn_block, event,	    NULL,      tx_window,  NULL,
-				     NULL};
+	node->env = (struct nic_env){
+		.ctx = node,
+		.mem_read = mem_read,
+		.mem_write = mem_write,
+		.mem_load32 = mem_load32,
+		.mem_store32 = mem_store32,
+		.mem_cas64 = mem_cas64,
+		.tx_reserve = tx_reserve,
+		.tx_commit = tx_commit,
+		.tx_cancel = tx_cancel,
+		.tx_untaken = tx_untaken,
+		.qpn_block = qpn_block,
+		.event = event,
+		.tx_window_bytes = tx_window,
+	};
 	sim_memory_open(&node->memory, 0x7f0000000000ull + ((uint64_t)number << 32),
 			SIM_NODE_MEMORY_BYTES);
 	node->arena_bytes = nic_arena_bytes(&config);

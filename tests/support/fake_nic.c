@@ -156,6 +156,25 @@ static int env_block(void *ctx, uint32_t *block)
 	return 0;
 }
 
+static int env_join(void *ctx, const uint8_t gid[static 16])
+{
+	struct fake_side *side = ctx;
+
+	assert_true(nic_gid_is_multicast(gid));
+	if (side->world->group_error)
+		return side->world->group_error;
+	side->world->groups_joined[side->index]++;
+	return 0;
+}
+
+static void env_leave(void *ctx, const uint8_t gid[static 16])
+{
+	struct fake_side *side = ctx;
+
+	(void)gid;
+	assert_true(side->world->groups_joined[side->index]-- != 0);
+}
+
 static void env_event(void *ctx, const struct nic_event *event)
 {
 	struct fake_side *side = ctx;
@@ -219,6 +238,8 @@ static void side_init(struct fake_world *w, uint32_t i, const struct nic_config 
 	    .qpn_block = env_block,
 	    .event = env_event,
 	    .tx_window_bytes = env_window,
+	    .group_join = env_join,
+	    .group_leave = env_leave,
 	};
 	w->nics[i] = nic_init(side->arena, config, &w->envs[i], i + 1);
 	assert_int_equal(nic_pd_create(w->nics[i], &side->pdn), 0);
@@ -330,6 +351,8 @@ int fake_poll(struct fake_cq *cq, struct fake_cqe *out)
 	} else {
 		out->byte_cnt = be32_to(cqe->byte_cnt);
 		out->imm = be32_to(cqe->imm_inval_pkey);
+		out->flags_rqpn = be32_to(cqe->flags_rqpn);
+		out->slid = be16_to(cqe->slid);
 	}
 	cq->ci++;
 	be32_store(fake_mem(cq->world, cq->db_va), cq->ci & DB_CQ_INDEX_MASK);
@@ -371,6 +394,7 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	const struct fake_opts *o = opts ? opts : &no_opts;
 	uint32_t srqn = nic == 1 ? o->srqn : 0;
 	struct nic_qp_attr attr = {0};
+	uint8_t gid[16];
 
 	*qp = (struct fake_qp){.world = w, .nic = nic, .type = o->type};
 	qp->sq_count = PICK(o->sq_count, 64);
@@ -379,6 +403,7 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	make_queues(qp, o);
 	attr = (struct nic_qp_attr){
 	    .type = o->type,
+	    .own_multicast_blocked = o->own_multicast_blocked,
 	    .pdn = o->type == NIC_QP_XRC_TGT ? 0 : w->sides[nic].pdn,
 	    .cqn_send = qp->send_cq.cqn,
 	    .cqn_recv = qp->recv_cq.cqn,
@@ -394,6 +419,8 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	    .cookie = 0xc00cull + nic,
 	};
 	assert_int_equal(nic_qp_create(w->nics[nic], &attr, &qp->qpn), 0);
+	fake_gid(w, gid, nic);
+	nic_gid_set(w->nics[nic], 0, gid);
 }
 
 static void modify(struct fake_qp *qp, const struct nic_qp_params *p)
@@ -405,12 +432,30 @@ static void modify(struct fake_qp *qp, const struct nic_qp_params *p)
 }
 
 /* One port has one GID, however many NICs (processes) are on it. */
-static void set_gid(const struct fake_world *w, uint8_t gid[16], uint32_t nic)
+void fake_gid(const struct fake_world *w, uint8_t gid[static 16], uint32_t nic)
 {
 	static const uint8_t prefix[16] = {[10] = 0xff, [11] = 0xff, [12] = 127};
 
 	memcpy(gid, prefix, 16);
 	gid[15] = (uint8_t)(w->alien ? nic + 1 : 1);
+}
+
+static void ready_unacked(struct fake_qp *qp, struct nic_qp_params *p, enum nic_qp_type type)
+{
+	bool ud = type == NIC_QP_UD;
+	uint32_t init = NIC_QP_SET_STATE_F | NIC_QP_SET_PKEY_INDEX_F | NIC_QP_SET_PORT_F;
+	uint32_t peer =
+	    NIC_QP_SET_PATH_F | NIC_QP_SET_MTU_F | NIC_QP_SET_DEST_QPN_F | NIC_QP_SET_RQ_PSN_F;
+
+	p->qkey = FAKE_QKEY;
+	p->set = init | (ud ? NIC_QP_SET_QKEY_F : NIC_QP_SET_ACCESS_F);
+	modify(qp, p);
+	p->set = NIC_QP_SET_STATE_F | (ud ? 0 : peer);
+	p->state = NIC_QP_RTR;
+	modify(qp, p);
+	p->set = NIC_QP_SET_STATE_F | NIC_QP_SET_SQ_PSN_F;
+	p->state = NIC_QP_RTS;
+	modify(qp, p);
 }
 
 void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struct fake_opts *opts)
@@ -438,8 +483,12 @@ void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struc
 	    .rq_psn = is_b ? psn_a : psn_b,
 	};
 
-	set_gid(qp->world, p.path.dgid, 1 - qp->nic);
-	set_gid(qp->world, p.path.sgid, qp->nic);
+	fake_gid(qp->world, p.path.dgid, 1 - qp->nic);
+	fake_gid(qp->world, p.path.sgid, qp->nic);
+	if (o->type == NIC_QP_UC || o->type == NIC_QP_UD) {
+		ready_unacked(qp, &p, o->type);
+		return;
+	}
 	modify(qp, &p);
 	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_PATH_F | NIC_QP_SET_MTU_F | NIC_QP_SET_DEST_QPN_F |
 		NIC_QP_SET_RQ_PSN_F;
@@ -495,6 +544,33 @@ static void put_piece(struct builder *b, const struct fake_piece *piece)
 	b->used += 16;
 }
 
+struct fake_address fake_to(const struct fake_qp *qp)
+{
+	struct fake_address to = {.qkey = FAKE_QKEY, .dqpn = qp->qpn, .hop_limit = 64};
+
+	fake_gid(qp->world, to.rgid, qp->nic);
+	return to;
+}
+
+/* [ud-av] */
+static void put_address(struct builder *b, const struct fake_address *to)
+{
+	uint8_t *seg = b->bytes + b->used;
+
+	be32_store(seg, to->qkey);
+	be32_store(seg + 8, to->dqpn | (to->compact ? 0 : WQE_AV_EXTENDED_F));
+	seg[12] = to->stat_rate_sl;
+	be16_store(seg + 14, to->rlid);
+	b->used += 16;
+	if (to->compact)
+		return;
+	seg[26] = to->tclass;
+	seg[27] = to->hop_limit;
+	be32_store(seg + 28, to->grh_gid_fl);
+	memcpy(seg + 32, to->rgid, 16);
+	b->used += 32;
+}
+
 static void put_remote(struct builder *b, const struct fake_wr *wr)
 {
 	be64_store(b->bytes + b->used, wr->remote_va);
@@ -539,6 +615,8 @@ uint16_t fake_post(struct fake_qp *qp, const struct fake_wr *wr)
 		be32_store(b.bytes + b.used, wr->srqn);
 		b.used += sizeof(struct wqe_xrc_seg);
 	}
+	if (wr->to)
+		put_address(&b, wr->to);
 	if (wr->opcode != WQE_OP_SEND && wr->opcode != WQE_OP_SEND_IMM && wr->opcode != WQE_OP_NOP)
 		put_remote(&b, wr);
 	if (wr->opcode == WQE_OP_ATOMIC_CS || wr->opcode == WQE_OP_ATOMIC_FA)
@@ -627,6 +705,8 @@ static void receive(struct fake_world *w, uint32_t nic, const struct fake_packet
 	if (w->alien) {
 		rx.sgid = packet->path.sgid;
 		rx.dgid = packet->path.dgid;
+	} else if (packet->path.datagram) {
+		rx.path = &packet->path;
 	}
 	nic_rx(w->nics[nic], &rx, w->now_ns);
 	nic_check(w->nics[nic]);
@@ -647,12 +727,22 @@ void fake_deliver_copy(struct fake_world *w, size_t i)
 	run_both(w);
 }
 
+/* To every process of the port; or over a network, to the other. */
+static void receive_group(struct fake_world *w, const struct fake_packet *packet)
+{
+	for (uint32_t nic = 0; nic < FAKE_NICS; nic++)
+		if (!w->alien || nic != packet->from)
+			receive(w, nic, packet);
+}
+
 void fake_deliver(struct fake_world *w, size_t i)
 {
 	struct fake_packet *packet = take(w, i);
 	uint32_t nic = owner_of(packet->dqpn);
 
-	if (nic < FAKE_NICS)
+	if (packet->dqpn == ROCE_QPN_MASK)
+		receive_group(w, packet);
+	else if (nic < FAKE_NICS)
 		receive(w, nic, packet);
 	free(packet);
 	run_both(w);

@@ -41,6 +41,7 @@ enum {
 	FAKE_EVENTS_MAX = 256,
 	FAKE_FAULTS_MAX = 8,
 	FAKE_PIECES_MAX = 8,
+	FAKE_QKEY = 0x11111111,
 };
 
 struct fake_packet {
@@ -72,6 +73,8 @@ struct fake_world {
 	bool alien;   /* set before connecting: as on two hosts, with GIDs that differ */
 	struct fake_packet *reserved;
 	uint64_t sent_packets;
+	int group_error; /* what group_join answers */
+	size_t groups_joined[FAKE_NICS];
 
 	struct nic_event events[FAKE_EVENTS_MAX];
 	uint32_t event_nic[FAKE_EVENTS_MAX];
@@ -136,6 +139,8 @@ struct fake_cqe {
 	uint32_t user_index;
 	uint32_t byte_cnt;
 	uint32_t imm;
+	uint32_t flags_rqpn;
+	uint16_t slid;
 };
 
 void fake_cq_make(struct fake_world *w, uint32_t nic, uint32_t count_log2, struct fake_cq *cq);
@@ -180,7 +185,8 @@ struct fake_opts {
 	uint32_t rd_atomic;      /* 16 */
 	uint32_t dest_rd_atomic; /* 16; UINT32_MAX: 0 */
 	bool signal_all;
-	enum nic_qp_type type; /* of both; see fake_srq.h for XRC */
+	enum nic_qp_type type; /* of both; XRC: see fake_srq.h; UD: fake_to, with FAKE_QKEY */
+	bool own_multicast_blocked;
 	uint32_t srqn;         /* of b; then it has no ring for receives */
 	uint32_t xrcdn;
 };
@@ -205,7 +211,25 @@ struct fake_piece {
 	uint32_t key;
 };
 
+/* The address vector of a datagram. */
+struct fake_address {
+	uint32_t qkey;
+	uint32_t dqpn;
+	uint8_t stat_rate_sl;
+	uint8_t tclass;
+	uint8_t hop_limit;
+	uint16_t rlid;
+	uint32_t grh_gid_fl;
+	uint8_t rgid[16];
+	bool compact; /* the form of 16 bytes */
+};
+/* fake_to - that of a queue pair of this world. */
+struct fake_address fake_to(const struct fake_qp *qp);
+/* fake_gid - the GID of NIC nic. */
+void fake_gid(const struct fake_world *w, uint8_t gid[static 16], uint32_t nic);
+
 struct fake_wr {
+	const struct fake_address *to; /* UD */
 	enum wqe_opcode opcode;
 	bool signal;
 	bool solicited;

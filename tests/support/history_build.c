@@ -299,10 +299,20 @@ void history_build(struct history *h)
 		.message_max_bytes_log2 = (uint32_t)args_number(args, "log2_max", 31),
 	};
 
-	h->env = (struct nic_env){h,	      mem_read,	  mem_write, mem_load32, mem_store32,
-				  mem_cas64,  tx_reserve, tx_commit, tx_cancel,	 tx_untaken,
-				  qpn_block,  event,	  NULL,	     NULL,	 NULL,
-				  NULL};
+	h->env = (struct nic_env){
+		.ctx = h,
+		.mem_read = mem_read,
+		.mem_write = mem_write,
+		.mem_load32 = mem_load32,
+		.mem_store32 = mem_store32,
+		.mem_cas64 = mem_cas64,
+		.tx_reserve = tx_reserve,
+		.tx_commit = tx_commit,
+		.tx_cancel = tx_cancel,
+		.tx_untaken = tx_untaken,
+		.qpn_block = qpn_block,
+		.event = event,
+	};
 	sim_memory_open(&h->memory, 0x7f5500000000, HISTORY_MEMORY_BYTES);
 	h->data_va = sim_memory_take(&h->memory, HISTORY_DATA_BYTES, 4096);
 	h->shadow = (uint8_t *)calloc(1, HISTORY_DATA_BYTES);

@@ -64,30 +64,6 @@ enum {
 	UV_MLX5_ECE_VERSION_1 = 0x10000000,
 };
 
-/* Firmware commands that travel in MLX5_IB_METHOD_DEVX_OTHER and the DevX object methods. */
-enum uv_devx_opcode {
-	UV_DEVX_QUERY_HCA_CAP = 0x100,
-	UV_DEVX_CREATE_MKEY = 0x200,
-	UV_DEVX_CREATE_GENERAL_OBJECT = 0xa00,
-};
-
-struct uv_devx_in {
-	struct be16 opcode;
-	struct be16 uid;
-	struct be16 reserved;
-	struct be16 op_mod;
-	struct be32 arg[2];
-};
-
-struct uv_devx_out {
-	uint8_t status; /* 0: done. Otherwise the call returns -EREMOTEIO as well */
-	uint8_t reserved[3];
-	struct be32 syndrome;
-	struct be32 value[2];
-};
-
-_Static_assert(sizeof(struct uv_devx_in) == 16, "firmware command header");
-_Static_assert(sizeof(struct uv_devx_out) == 16, "firmware answer header");
 _Static_assert(sizeof(struct mlx5_ib_alloc_ucontext_req_v2) == 32, "GET_CONTEXT");
 _Static_assert(sizeof(struct mlx5_ib_alloc_ucontext_resp) == 72, "GET_CONTEXT answer");
 _Static_assert(sizeof(struct mlx5_ib_alloc_pd_resp) == 4, "ALLOC_PD answer");

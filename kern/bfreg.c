@@ -73,6 +73,14 @@ int kern_bfreg_mmap(struct kern_file *file, unsigned int cmd, uint64_t index, ui
 	return 0;
 }
 
+int kern_bfreg_dynamic(const struct kern_file *file, uint32_t index, uint32_t *page)
+{
+	if (index >= KERN_DYNAMIC_BFREGS || file->dynamic_pages[index / KERN_BFREGS_PER_PAGE] == 0)
+		return -EINVAL;
+	*page = file->dynamic_pages[index / KERN_BFREGS_PER_PAGE] - 1u;
+	return 0;
+}
+
 /* [linux mlx5 create_user_qp] */
 int kern_bfreg_check(const struct kern_file *file, const struct mlx5_ib_create_qp *driver)
 {

@@ -5,6 +5,7 @@
  * A channel's descriptor belongs to the caller of kern; here is who may send to it. A channel lives
  * until the application has closed it and no object names it, or its context closes.
  */
+#include "kern/devx.h"
 #include "kern/state.h"
 
 #include "base/assert.h"
@@ -25,7 +26,7 @@ static struct kern_channel *take_slot(struct kern *kern)
 }
 
 /* A new channel of the call's context, in call->new_channel and call->new_fd. */
-int kern_channel_create(struct kern_call *call, bool async)
+int kern_channel_create(struct kern_call *call, enum kern_channel_kind kind)
 {
 	struct kern *kern = call->kern;
 	struct kern_channel *channel = take_slot(kern);
@@ -34,7 +35,7 @@ int kern_channel_create(struct kern_call *call, bool async)
 	ASSERT(!call->new_channel);
 	if (!channel)
 		return -EMFILE;
-	*channel = (struct kern_channel){.file = call->file, .kern = kern, .async = async};
+	*channel = (struct kern_channel){.file = call->file, .kern = kern, .kind = (uint8_t)kind};
 	fd = kern->env.channel_open(kern->env.ctx, channel);
 	if (fd < 0) {
 		*channel = (struct kern_channel){.file = NULL};
@@ -71,6 +72,7 @@ void kern_channel_destroy(struct kern_channel *channel)
 	struct kern *kern = channel->kern;
 
 	ASSERT(channel->users == 0);
+	kern_devx_unsubscribe_channel(channel);
 	if (channel->file->async_default == channel)
 		channel->file->async_default = NULL;
 	if (!channel->released)
@@ -97,12 +99,14 @@ void kern_channel_release(struct kern_channel *channel)
 	}
 	if (file->async_default == channel)
 		file->async_default = NULL;
+	kern_devx_unsubscribe_channel(channel);
 	channel->released = true;
 	free_if_unused(channel);
 }
 
 /* As the kernel looks up a descriptor: not one of ours, of another kind or context: -EBADF. */
-int kern_channel_find(struct kern_file *file, int64_t fd, bool async, struct kern_channel **channel)
+int kern_channel_find(struct kern_file *file, int64_t fd, enum kern_channel_kind kind,
+		      struct kern_channel **channel)
 {
 	struct kern *kern = file->kern;
 	struct kern_channel *found;
@@ -112,7 +116,7 @@ int kern_channel_find(struct kern_file *file, int64_t fd, bool async, struct ker
 	found = kern->env.channel_of(kern->env.ctx, (int)fd);
 	if (!found || found->file != file || found->released)
 		return -EBADF;
-	if (found->async != async)
+	if (found->kind != kind)
 		return -EBADF;
 	*channel = found;
 	return 0;
@@ -120,7 +124,7 @@ int kern_channel_find(struct kern_file *file, int64_t fd, bool async, struct ker
 
 int kern_async_event_alloc(struct kern_call *call)
 {
-	int error = kern_channel_create(call, true);
+	int error = kern_channel_create(call, KERN_CHANNEL_ASYNC);
 
 	if (!error && !call->file->async_default)
 		call->file->async_default = call->new_channel;
@@ -134,7 +138,7 @@ int kern_write_create_comp_channel(struct kern_call *call)
 
 	if (!call->file->context)
 		return -EINVAL;
-	error = kern_channel_create(call, false);
+	error = kern_channel_create(call, KERN_CHANNEL_COMP);
 	if (error)
 		return error;
 	resp.fd = (uint32_t)call->new_fd;
@@ -207,6 +211,10 @@ void kern_nic_event(struct kern *kern, const struct nic_event *event)
 
 	ASSERT(event->cookie < kern->object_fresh);
 	object = &kern->objects[event->cookie];
+	if (object->type == KERN_DEVX_OBJ) {
+		kern_devx_event(object, event->kind);
+		return;
+	}
 	ASSERT(object->type == KERN_CQ || object->type == KERN_QP);
 	if (event->kind == NIC_EVENT_CQ_COMPLETION) {
 		event_comp(object);
@@ -224,5 +232,7 @@ void kern_port_event(struct kern *kern, uint32_t ib_event)
 
 		if (file->open && file->async_default)
 			send_async(kern, file->async_default, KERN_PORT, ib_event);
+		if (file->open)
+			kern_devx_port_event(file, ib_event);
 	}
 }

@@ -2,6 +2,7 @@
 /*
  * ctx.c - the device's life and its contexts: init, open, GET_CONTEXT, close.
  */
+#include "kern/devx.h"
 #include "kern/state.h"
 
 #include "base/assert.h"
@@ -21,7 +22,8 @@ static uint32_t object_slots(const struct kern_config *config)
 	const struct nic_config *limits = &config->limits;
 
 	return limits->qp_count_max + limits->cq_count_max + limits->mkey_count_max +
-	       limits->pd_count_max + KERN_AH_COUNT_MAX + config->device_page_count;
+	       limits->pd_count_max + KERN_AH_COUNT_MAX + config->device_page_count +
+	       KERN_DEVX_COUNT_MAX;
 }
 
 /* Where each table starts; the last is the total. */
@@ -30,6 +32,9 @@ struct layout {
 	size_t channels;
 	size_t pages;
 	size_t page_live;
+	size_t subscriptions;
+	size_t mailbox_in;
+	size_t mailbox_out;
 	size_t end;
 };
 
@@ -41,7 +46,10 @@ static struct layout layout_of(const struct kern_config *config)
 	at.channels = at.objects + align_up(object_slots(config) * sizeof(struct kern_object));
 	at.pages = at.channels + align_up(KERN_CHANNEL_MAX * sizeof(struct kern_channel));
 	at.page_live = at.pages + align_up(config->device_page_count * sizeof(struct kern_page));
-	at.end = at.page_live + align_up(config->device_page_count * sizeof(uint16_t));
+	at.subscriptions = at.page_live + align_up(config->device_page_count * sizeof(uint16_t));
+	at.mailbox_in = at.subscriptions + align_up(kern_devx_subscription_bytes());
+	at.mailbox_out = at.mailbox_in + align_up(KERN_MAILBOX_BYTES);
+	at.end = at.mailbox_out + align_up(KERN_MAILBOX_BYTES);
 	return at;
 }
 
@@ -75,6 +83,10 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 	kern->page_live = (uint16_t *)(void *)(base + at.page_live);
 	kern->register_page_count = config->device_page_count - KERN_CLOCK_PAGES;
 	kern_clock_init(kern);
+	kern->subscriptions = (struct kern_subscription *)(void *)(base + at.subscriptions);
+	kern->subscription_free = KERN_NONE;
+	kern->mailbox_in = base + at.mailbox_in;
+	kern->mailbox_out = base + at.mailbox_out;
 	return kern;
 }
 
@@ -86,8 +98,8 @@ int kern_open(struct kern *kern, struct kern_file **file)
 	for (unsigned int i = 0; i < KERN_FILE_MAX; i++) {
 		if (kern->files[i].open)
 			continue;
-		kern->files[i] =
-		    (struct kern_file){.kern = kern, .open = true, .newest = KERN_NONE};
+		kern->files[i] = (struct kern_file){
+		    .kern = kern, .open = true, .newest = KERN_NONE, .subscriptions = KERN_NONE};
 		*file = &kern->files[i];
 		return 0;
 	}

@@ -37,8 +37,8 @@ struct kern_env {
 	 */
 	int (*channel_open)(void *ctx, struct kern_channel *channel);
 	struct kern_channel *(*channel_of)(void *ctx, int fd);
-	/* One record (8 bytes: completion; 16 bytes: async event) to the application. Never
-	 * blocks. */
+	/* One record (8 bytes: completion; 16 bytes: async event; on a DevX channel up to
+	 * KERN_RECORD_BYTES_MAX) to the application. Never blocks. */
 	void (*channel_send)(void *ctx, struct kern_channel *channel, const void *record,
 			     size_t len);
 	/* Takes back the unread records whose first 8 bytes are handle; returns how many there
@@ -64,6 +64,7 @@ enum {
 	KERN_UVERBS_MINOR = 192, /* of uverbs0 */
 	KERN_FILE_MAX = 256,     /* open contexts of one device */
 	KERN_CHANNEL_MAX = 4096, /* event channels of one device */
+	KERN_RECORD_BYTES_MAX = 8 + 65535,
 	KERN_CLOCK_PAGES = 2,
 };
 

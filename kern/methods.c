@@ -8,6 +8,8 @@
  */
 #include "kern/methods.h"
 
+#include "kern/devx.h"
+
 static const struct kern_attr_spec invoke_write[] = {
     KERN_IN_BYTES(UVERBS_ATTR_CORE_IN, 4, 0),
     KERN_OUT_BYTES(UVERBS_ATTR_CORE_OUT, 0, 0),
@@ -155,9 +157,136 @@ static const struct kern_attr_spec async_event_alloc[] = {
      .flags = KERN_MANDATORY_F},
 };
 
+#define KERN_CMD_IN(id_)  KERN_IN_BYTES(id_, CMD_HEADER_BYTES, KERN_MANDATORY_F)
+#define KERN_CMD_OUT(id_) KERN_OUT_BYTES(id_, CMD_HEADER_BYTES, KERN_MANDATORY_F)
+
 static const struct kern_attr_spec devx_other[] = {
-    KERN_IN_BYTES(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, sizeof(struct uv_devx_in), KERN_MANDATORY_F),
-    KERN_OUT_BYTES(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, sizeof(struct uv_devx_out), KERN_MANDATORY_F),
+    KERN_CMD_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN),
+    KERN_CMD_OUT(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT),
+};
+
+static const struct kern_attr_spec devx_query_uar[] = {
+    KERN_IN(MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX, uint32_t),
+    KERN_OUT(MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, uint32_t),
+};
+
+static const struct kern_attr_spec devx_query_eqn[] = {
+    KERN_IN(MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, uint32_t),
+    KERN_OUT(MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, uint32_t),
+};
+
+static const struct kern_attr_spec devx_subscribe_event[] = {
+    {.id = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE,
+     .type = KERN_ATTR_CHANNEL,
+     .flags = KERN_MANDATORY_F,
+     .object = KERN_CHANNEL_DEVX_EVENT},
+    KERN_OBJECT(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE, KERN_DEVX_OBJ, 0),
+    KERN_IN_BYTES(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST, sizeof(uint16_t),
+		  KERN_MANDATORY_F),
+    {.id = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM,
+     .type = KERN_ATTR_IN,
+     .len_min = sizeof(uint32_t),
+     .len_max = sizeof(uint32_t)},
+    {.id = MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE,
+     .type = KERN_ATTR_IN,
+     .len_min = sizeof(uint64_t),
+     .len_max = sizeof(uint64_t)},
+};
+
+static const struct kern_attr_spec devx_obj_create[] = {
+    KERN_NEW(MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE),
+    KERN_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN),
+    KERN_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT),
+};
+
+static const struct kern_attr_spec devx_obj_destroy[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE, KERN_DEVX_OBJ, KERN_MANDATORY_F),
+};
+
+static const struct kern_attr_spec devx_obj_modify[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE, KERN_ANY, KERN_MANDATORY_F),
+    KERN_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN),
+    KERN_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT),
+};
+
+static const struct kern_attr_spec devx_obj_query[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE, KERN_ANY, KERN_MANDATORY_F),
+    KERN_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN),
+    KERN_CMD_OUT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT),
+};
+
+static const struct kern_attr_spec devx_obj_async_query[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE, KERN_ANY, KERN_MANDATORY_F),
+    KERN_CMD_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN),
+    {.id = MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD,
+     .type = KERN_ATTR_CHANNEL,
+     .flags = KERN_MANDATORY_F,
+     .object = KERN_CHANNEL_DEVX_CMD},
+    KERN_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, uint64_t),
+    KERN_CONST_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN),
+};
+
+static const struct kern_attr_spec devx_umem_reg[] = {
+    KERN_NEW(MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE),
+    KERN_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, uint64_t),
+    KERN_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, uint64_t),
+    KERN_FLAGS_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS),
+    KERN_OUT(MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, uint32_t),
+    {.id = MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP,
+     .type = KERN_ATTR_IN,
+     .len_min = sizeof(uint64_t),
+     .len_max = sizeof(uint64_t)},
+};
+
+static const struct kern_attr_spec devx_umem_dereg[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, KERN_UMEM, KERN_MANDATORY_F),
+};
+
+static const struct kern_attr_spec devx_async_cmd_fd[] = {
+    {.id = MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE,
+     .type = KERN_ATTR_NEW_CHANNEL,
+     .flags = KERN_MANDATORY_F},
+};
+
+static const struct kern_attr_spec devx_async_event_fd[] = {
+    {.id = MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE,
+     .type = KERN_ATTR_NEW_CHANNEL,
+     .flags = KERN_MANDATORY_F},
+    {.id = MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS,
+     .type = KERN_ATTR_IN,
+     .flags = KERN_MANDATORY_F,
+     .len_min = 4,
+     .len_max = 8},
+};
+
+static const struct kern_attr_spec var_alloc[] = {
+    KERN_NEW(MLX5_IB_ATTR_VAR_OBJ_ALLOC_HANDLE),
+    KERN_OUT(MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_OFFSET, uint64_t),
+    KERN_OUT(MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_LENGTH, uint32_t),
+    KERN_OUT(MLX5_IB_ATTR_VAR_OBJ_ALLOC_PAGE_ID, uint32_t),
+};
+
+static const struct kern_attr_spec var_destroy[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_VAR_OBJ_DESTROY_HANDLE, KERN_VAR, KERN_MANDATORY_F),
+};
+
+static const struct kern_attr_spec pp_alloc[] = {
+    KERN_NEW(MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE),
+    {.id = MLX5_IB_ATTR_PP_OBJ_ALLOC_CTX,
+     .type = KERN_ATTR_IN,
+     .flags = KERN_MANDATORY_F,
+     .len_min = 1,
+     .len_max = KERN_PP_CONTEXT_BYTES},
+    {.id = MLX5_IB_ATTR_PP_OBJ_ALLOC_FLAGS,
+     .type = KERN_ATTR_IN,
+     .flags = KERN_MANDATORY_F,
+     .len_min = 4,
+     .len_max = 8},
+    KERN_OUT(MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, uint16_t),
+};
+
+static const struct kern_attr_spec pp_destroy[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_PP_OBJ_DESTROY_HANDLE, KERN_PP, KERN_MANDATORY_F),
 };
 
 static const struct kern_attr_spec uar_alloc[] = {
@@ -205,6 +334,35 @@ static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, async_event_alloc,
 	kern_async_event_alloc),
     ROW(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, false, devx_other, kern_devx_other),
+    ROW(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_UAR, false, devx_query_uar,
+	kern_devx_query_uar),
+    ROW(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_QUERY_EQN, false, devx_query_eqn,
+	kern_devx_query_eqn),
+    ROW(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT, false, devx_subscribe_event,
+	kern_devx_subscribe_event),
+    ROW(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_CREATE, false, devx_obj_create,
+	kern_devx_obj_create),
+    ROW(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_DESTROY, false, devx_obj_destroy,
+	kern_simple_destroy),
+    ROW(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY, false, devx_obj_modify,
+	kern_devx_obj_modify),
+    ROW(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, false, devx_obj_query,
+	kern_devx_obj_query),
+    ROW(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY, false, devx_obj_async_query,
+	kern_devx_obj_async_query),
+    ROW(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG, false, devx_umem_reg,
+	kern_devx_umem_reg),
+    ROW(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, false, devx_umem_dereg,
+	kern_simple_destroy),
+    ROW(MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC, false,
+	devx_async_cmd_fd, kern_devx_async_cmd_fd_alloc),
+    ROW(MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC, false,
+	devx_async_event_fd, kern_devx_async_event_fd_alloc),
+    ROW(MLX5_IB_OBJECT_VAR, MLX5_IB_METHOD_VAR_OBJ_ALLOC, false, var_alloc, kern_var_alloc),
+    ROW(MLX5_IB_OBJECT_VAR, MLX5_IB_METHOD_VAR_OBJ_DESTROY, false, var_destroy,
+	kern_simple_destroy),
+    ROW(MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_ALLOC, false, pp_alloc, kern_pp_alloc),
+    ROW(MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_DESTROY, false, pp_destroy, kern_simple_destroy),
     ROW(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, false, uar_alloc, kern_uar_alloc),
     ROW(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, false, uar_destroy,
 	kern_simple_destroy),

@@ -5,6 +5,7 @@
  * Fresh slots are handed out in order and freed ones are used first, so that memory which no object
  * ever needed is never touched.
  */
+#include "kern/devx.h"
 #include "kern/state.h"
 
 #include "base/assert.h"
@@ -42,7 +43,8 @@ struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_
 				       .file = file,
 				       .newer = KERN_NONE,
 				       .older = file->newest,
-				       .bfreg = KERN_NONE};
+				       .bfreg = KERN_NONE,
+				       .subscriptions = KERN_NONE};
 	if (file->newest != KERN_NONE)
 		kern->objects[file->newest].newer = kern_object_handle(object);
 	file->newest = kern_object_handle(object);
@@ -69,18 +71,19 @@ void kern_object_drop(struct kern_object *object)
 
 	ASSERT(object->type != KERN_FREE);
 	ASSERT(object->users == 0);
-	for (unsigned int i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < KERN_USES_MAX; i++)
 		if (object->uses[i])
 			object->uses[i]->users--;
 	kern_bfreg_give(object);
 	kern_channel_put(object->comp);
 	kern_channel_put(object->async);
+	kern_devx_unsubscribe_object(object);
 	unlink_object(object);
 	*object = (struct kern_object){.type = KERN_FREE, .older = kern->object_free};
 	kern->object_free = slot;
 }
 
-int kern_object_find(struct kern_file *file, uint64_t handle, enum kern_object_type type,
+int kern_object_find(struct kern_file *file, uint64_t handle, unsigned int type,
 		     struct kern_object **object)
 {
 	struct kern *kern = file->kern;
@@ -94,7 +97,7 @@ int kern_object_find(struct kern_file *file, uint64_t handle, enum kern_object_t
 	found = &kern->objects[handle];
 	if (found->type == KERN_FREE || found->file != file)
 		return -ENOENT;
-	if (found->type != type)
+	if (found->type != type && type != KERN_ANY)
 		return -EINVAL;
 	*object = found;
 	return 0;
@@ -124,7 +127,15 @@ static int destroy_inner(struct kern *kern, const struct kern_object *object)
 		kern->ah_count--;
 		return 0;
 	case KERN_UAR:
+	case KERN_VAR:
 		kern_uar_free(kern, object->number);
+		return 0;
+	case KERN_UMEM:
+		return 0;
+	case KERN_DEVX_OBJ:
+		return kern_devx_destroy(kern, object);
+	case KERN_PP:
+		kern_pp_free(kern, object->number);
 		return 0;
 	case KERN_FREE:
 		break;

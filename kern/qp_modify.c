@@ -19,7 +19,6 @@ enum {
 	PATH_MIGRATED = 0,
 	HOP_LIMIT_DEFAULT = 64,
 	FLOW_LABEL_MASK = 0xfffff,
-	UDP_PORT_FIRST = 0xc000, /* RoCE v2 source ports start here [RoCEv2 A17] */
 };
 
 static const struct {
@@ -125,7 +124,7 @@ static int check_values(const struct kern *kern, const struct ib_uverbs_modify_q
  */
 
 /* [linux rdma_get_udp_sport]: from the flow label, or else from both queue pair numbers. */
-static uint16_t udp_sport(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn)
+uint16_t kern_udp_sport(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn)
 {
 	uint32_t label = flow_label & FLOW_LABEL_MASK;
 	uint64_t product;
@@ -136,7 +135,7 @@ static uint16_t udp_sport(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn)
 		product ^= product >> 40;
 		label = product & FLOW_LABEL_MASK;
 	}
-	return (uint16_t)(((label & 0x3fff) ^ label >> 14) | UDP_PORT_FIRST);
+	return (uint16_t)(((label & 0x3fff) ^ label >> 14) | KERN_UDP_SPORT_FIRST);
 }
 
 static int path_from(const struct kern *kern, const struct ib_uverbs_qp_dest *dest,
@@ -233,7 +232,7 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint3
 		return error;
 	if (params.set & NIC_QP_SET_PATH_F)
 		params.path.udp_sport =
-		    udp_sport(params.path.flow_label, qp->number,
+		    kern_udp_sport(params.path.flow_label, qp->number,
 			      params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
 	error = nic_qp_modify(kern->nic, qp->number, &params, call->now_ns);
 	if (!error && *ece_options != 0)

@@ -301,27 +301,3 @@ int kern_query_gid_table(struct kern_call *call)
 	return kern_call_write(call, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &count,
 			       sizeof(count));
 }
-
-/* ---- firmware commands ------------------------------------------------------------------------
- */
-
-/*
- * QUERY_HCA_CAP is answered with no capability of any kind: libmlx5 asks at open and takes zeroes
- * for "none" [uverbs.md 3.1]. No other general command is known: -EINVAL, as for one that the
- * driver does not let through.
- */
-int kern_devx_other(struct kern_call *call)
-{
-	struct uv_devx_in in;
-	struct uv_devx_out out = {.status = 0};
-	int error;
-
-	if (!call->file->context || !call->file->devx)
-		return -EINVAL;
-	error = kern_call_read(call, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, &in, sizeof(in));
-	if (error)
-		return error;
-	if (be16_to(in.opcode) != UV_DEVX_QUERY_HCA_CAP)
-		return -EINVAL;
-	return kern_call_write_whole(call, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, &out, sizeof(out));
-}

@@ -37,6 +37,13 @@ enum {
 	/* Connections of version 1 and nothing beyond them. */
 	KERN_ECE_OPTIONS = UV_MLX5_ECE_VERSION_1,
 	KERN_CLOCK_KHZ = 1000000, /* the device's clock counts nanoseconds */
+	KERN_USES_MAX = 6,             /* objects that one object names */
+	KERN_DEVX_COUNT_MAX = 65536,   /* objects that only DevX has, and umems */
+	KERN_UDP_SPORT_FIRST = 0xc000, /* RoCE v2 source ports start here [RoCEv2 A17] */
+	KERN_EQN = 1,                  /* the event queue of completion vector 0 */
+	KERN_PP_COUNT = 128,
+	KERN_PP_CONTEXT_BYTES = 48,
+	KERN_MAILBOX_BYTES = 65536 + 64,
 };
 
 enum kern_object_type {
@@ -47,7 +54,13 @@ enum kern_object_type {
 	KERN_MR,
 	KERN_AH,
 	KERN_UAR,
+	KERN_UMEM,     /* application memory that DevX commands name [devx_umem.c] */
+	KERN_DEVX_OBJ, /* made by a firmware command, of whatever kind [devx.c] */
+	KERN_VAR,
+	KERN_PP,
 };
+
+#define KERN_ANY 0xff /* in a method's spec: an object of any type */
 
 #define KERN_NONE UINT32_MAX /* no slot */
 
@@ -64,8 +77,8 @@ struct kern_object {
 	struct kern_channel *async; /* of a queue pair or completion queue, or NULL */
 	uint32_t comp_events;       /* sent and not withdrawn */
 	uint32_t async_events;
-	struct kern_object *uses[3]; /* PD, send CQ, receive CQ; NULL: none */
-	struct ib_uverbs_qp_cap cap; /* of a queue pair, as asked for */
+	struct kern_object *uses[KERN_USES_MAX]; /* PD, send CQ, receive CQ, ...; NULL: none */
+	struct ib_uverbs_qp_cap cap;             /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
 	uint32_t cqe_count;      /* of a completion queue: what its ring has */
 	uint32_t cqe_size_bytes; /* likewise */
@@ -73,18 +86,32 @@ struct kern_object {
 	uint32_t ece_options;    /* of a queue pair: as negotiated */
 	uint32_t bfreg;          /* of a queue pair: the context's register that it has, or
 				    KERN_NONE: its driver chose a page */
-	uint64_t len_bytes;      /* of a region */
+	uint64_t len_bytes;      /* of a region or umem */
 	uint64_t iova;           /* likewise: its first address, as applications name it */
 	bool sq_signal_all;
 	bool is_dmabuf;   /* of a region */
-	uint64_t host_va; /* of a region of a dma-buf: where it is mapped */
+	uint64_t host_va; /* of a region of a dma-buf: where it is mapped; of a umem: its start */
+	bool is_writable; /* of a umem */
+	uint32_t key;     /* of a DevX memory key: as it was made */
+	uint16_t devx_opcode;   /* of a DevX object: the command that made it */
+	uint16_t devx_type;     /* and of a general object, its type */
+	uint32_t subscriptions; /* the first of its events' subscribers, or KERN_NONE */
+};
+
+/* Which records a channel carries. */
+enum kern_channel_kind {
+	KERN_CHANNEL_COMP,
+	KERN_CHANNEL_ASYNC,
+	KERN_CHANNEL_DEVX_CMD,   /* answers of asynchronous queries */
+	KERN_CHANNEL_DEVX_EVENT, /* events that were subscribed to */
 };
 
 struct kern_channel {
 	struct kern_file *file; /* NULL: free slot */
 	struct kern *kern;
-	bool async;
-	bool released; /* the application closed it; objects still name it */
+	uint8_t kind;   /* enum kern_channel_kind */
+	bool omit_data; /* DEVX_EVENT: the cookie only */
+	bool released;  /* the application closed it; objects still name it */
 	uint32_t users;
 };
 
@@ -102,12 +129,22 @@ struct kern_file {
 	uint16_t dynamic_pages[KERN_DYNAMIC_BFREGS / KERN_BFREGS_PER_PAGE]; /* 0: none, or page + 1
 									     */
 	uint32_t newest; /* object, or KERN_NONE */
+	uint32_t subscriptions; /* to events of no object: the first, or KERN_NONE */
 	struct kern_channel *async_default;
 };
 
 struct kern_page {
 	struct kern_file *file; /* NULL: not in use */
 	uint32_t live_at;       /* its place in page_live */
+};
+
+struct kern_subscription; /* [devx_event.c] */
+
+/* A rate that queue pairs could be paced at; users 0: a free entry [pp.c]. */
+struct kern_pp {
+	uint32_t users;
+	bool dedicated; /* to one object */
+	uint8_t context[KERN_PP_CONTEXT_BYTES];
 };
 
 struct kern {
@@ -127,6 +164,12 @@ struct kern {
 	uint32_t register_page_count;
 	uint64_t *clock_word; /* what applications read as the time: big endian */
 	uint32_t page_next;   /* where the search for a free page starts */
+	struct kern_subscription *subscriptions;
+	uint32_t subscription_fresh;
+	uint32_t subscription_free; /* first free one below, or KERN_NONE */
+	uint8_t *mailbox_in;        /* a command; KERN_MAILBOX_BYTES each */
+	uint8_t *mailbox_out;       /* room for a header, and its answer */
+	struct kern_pp pps[KERN_PP_COUNT];
 	struct kern_file files[KERN_FILE_MAX];
 };
 
@@ -138,7 +181,7 @@ enum kern_attr_type {
 	KERN_ATTR_OUT,
 	KERN_ATTR_OBJECT,  /* handle of an object of spec.object, in data */
 	KERN_ATTR_NEW,     /* handle written back to data */
-	KERN_ATTR_CHANNEL, /* descriptor in data; spec.object: 1 async, 0 completion */
+	KERN_ATTR_CHANNEL, /* descriptor in data; spec.object: enum kern_channel_kind */
 	KERN_ATTR_FD,      /* descriptor of anything in data */
 	KERN_ATTR_NEW_CHANNEL,
 };
@@ -213,9 +256,9 @@ struct kern_method {
 	{                                                                     \
 		.id = (id_), .type = KERN_ATTR_NEW, .flags = KERN_MANDATORY_F \
 	}
-#define KERN_CHANNEL(id_, async_)                                          \
-	{                                                                  \
-		.id = (id_), .type = KERN_ATTR_CHANNEL, .object = (async_) \
+#define KERN_CHANNEL(id_, kind_)                                          \
+	{                                                                 \
+		.id = (id_), .type = KERN_ATTR_CHANNEL, .object = (kind_) \
 	}
 
 #define KERN_FD(id_)                                                         \
@@ -285,8 +328,9 @@ struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_
 /* kern_object_drop - gives back a slot whose object the nic does not have (any more). */
 void kern_object_drop(struct kern_object *object);
 uint32_t kern_object_handle(const struct kern_object *object);
-/* kern_object_find - 0 and *object, -ENOENT (no such handle here) or -EINVAL (another type). */
-int kern_object_find(struct kern_file *file, uint64_t handle, enum kern_object_type type,
+/* kern_object_find - 0 and *object, -ENOENT (no such handle here) or -EINVAL (another type). type
+ * is an enum kern_object_type or KERN_ANY. */
+int kern_object_find(struct kern_file *file, uint64_t handle, unsigned int type,
 		     struct kern_object **object);
 void kern_object_use(struct kern_object *object, unsigned int place, struct kern_object *used);
 
@@ -300,11 +344,11 @@ int kern_object_destroy(struct kern_object *object, struct kern_destroyed *destr
 /* ---- channels [channel.c] ---------------------------------------------------------------------
  */
 
-int kern_channel_create(struct kern_call *call, bool async);
+int kern_channel_create(struct kern_call *call, enum kern_channel_kind kind);
 void kern_channel_get(struct kern_channel *channel);
 void kern_channel_put(struct kern_channel *channel);
 void kern_channel_destroy(struct kern_channel *channel);
-int kern_channel_find(struct kern_file *file, int64_t fd, bool async,
+int kern_channel_find(struct kern_file *file, int64_t fd, enum kern_channel_kind kind,
 		      struct kern_channel **channel);
 void kern_event_async(struct kern_object *object, uint32_t event);
 int kern_async_event_alloc(struct kern_call *call);
@@ -315,7 +359,6 @@ int kern_write_create_comp_channel(struct kern_call *call);
 
 int kern_invoke_write(struct kern_call *call);
 int kern_get_context(struct kern_call *call);
-int kern_devx_other(struct kern_call *call);
 int kern_query_port(struct kern_call *call);
 int kern_query_gid_table(struct kern_call *call);
 int kern_query_gid_entry(struct kern_call *call);
@@ -334,6 +377,8 @@ int kern_qp_destroy(struct kern_call *call);
 int kern_write_query_qp(struct kern_call *call);
 int kern_write_modify_qp(struct kern_call *call);
 int kern_write_modify_qp_ex(struct kern_call *call);
+/* kern_udp_sport - the RoCE v2 source port of a connection whose caller chose none. */
+uint16_t kern_udp_sport(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn);
 /* kern_mr_destroy - takes a region away from the nic, and its dma-buf out of this process. */
 int kern_mr_destroy(struct kern *kern, const struct kern_object *mr);
 int kern_advise_mr(struct kern_call *call);
@@ -347,6 +392,9 @@ uint32_t kern_page_take(struct kern_file *file);
 void kern_uar_free(struct kern *kern, uint32_t page);
 /* kern_page_is_of - whether the register page is one that the context has. */
 bool kern_page_is_of(const struct kern_file *file, uint64_t page);
+int kern_var_alloc(struct kern_call *call);
+int kern_pp_alloc(struct kern_call *call);
+void kern_pp_free(struct kern *kern, uint32_t index);
 int kern_simple_destroy(struct kern_call *call);
 
 /* ---- registers of contexts without objects for them [bfreg.c] -----------------------------------
@@ -357,6 +405,8 @@ int kern_bfregs_create(struct kern_file *file, uint32_t count, uint32_t dedicate
 void kern_bfregs_destroy(struct kern_file *file);
 /* The page behind an mmap offset of the older commands. 0, -EINVAL or -ENOMEM. */
 int kern_bfreg_mmap(struct kern_file *file, unsigned int cmd, uint64_t index, uint32_t *page);
+/* The page of a dynamic register, by the driver's number. 0 or -EINVAL. */
+int kern_bfreg_dynamic(const struct kern_file *file, uint32_t index, uint32_t *page);
 /* Whether the request names registers that its context has. */
 int kern_bfreg_check(const struct kern_file *file, const struct mlx5_ib_create_qp *driver);
 /* A register for a queue pair that does not name one; and what the driver calls it. */

@@ -18,7 +18,8 @@ static uint64_t *page_words(const struct kern *kern, uint32_t page)
 	return (uint64_t *)kern->config.device_pages + (size_t)page * (DB_UAR_BYTES / 8);
 }
 
-/* A free page, or KERN_NONE. */
+/* A free page, or KERN_NONE. Never page 0: programs take that number for none [rdma-core
+ * mlx5_base.py]. */
 static uint32_t find_free(struct kern *kern)
 {
 	uint32_t count = kern->register_page_count;
@@ -26,7 +27,7 @@ static uint32_t find_free(struct kern *kern)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t page = (kern->page_next + i) % count;
 
-		if (!kern->pages[page].file) {
+		if (page != 0 && !kern->pages[page].file) {
 			kern->page_next = (page + 1) % count;
 			return page;
 		}
@@ -34,13 +35,16 @@ static uint32_t find_free(struct kern *kern)
 	return KERN_NONE;
 }
 
-static void page_take(struct kern *kern, uint32_t page, struct kern_file *file)
+static void page_take(struct kern *kern, uint32_t page, struct kern_file *file, bool watched)
 {
 	struct kern_page *entry = &kern->pages[page];
 
 	/* An earlier owner may have left words behind, or still be writing. */
 	memset(page_words(kern, page), 0, DB_UAR_BYTES);
 	entry->file = file;
+	entry->live_at = KERN_NONE;
+	if (!watched)
+		return; /* nobody looks at what is written there */
 	entry->live_at = kern->page_live_count;
 	kern->page_live[kern->page_live_count++] = (uint16_t)page;
 }
@@ -51,18 +55,26 @@ void kern_uar_free(struct kern *kern, uint32_t page)
 	uint16_t moved;
 
 	ASSERT(entry->file);
+	entry->file = NULL;
+	if (entry->live_at == KERN_NONE)
+		return;
 	ASSERT(kern->page_live[entry->live_at] == page);
 	moved = kern->page_live[--kern->page_live_count];
 	kern->page_live[entry->live_at] = moved;
 	kern->pages[moved].live_at = entry->live_at;
-	entry->file = NULL;
 }
 
-bool kern_page_is_of(const struct kern_file *file, uint64_t page)
+/* Whether the page is the context's, register or not. */
+static bool is_of(const struct kern_file *file, uint64_t page)
 {
 	const struct kern *kern = file->kern;
 
 	return page < kern->register_page_count && kern->pages[page].file == file;
+}
+
+bool kern_page_is_of(const struct kern_file *file, uint64_t page)
+{
+	return is_of(file, page) && file->kern->pages[page].live_at != KERN_NONE;
 }
 
 /* Offsets that the kernel hands out start behind those that drivers make up [uverbs.md 3.3]. */
@@ -76,41 +88,53 @@ uint32_t kern_page_take(struct kern_file *file)
 	uint32_t page = find_free(file->kern);
 
 	if (page != KERN_NONE)
-		page_take(file->kern, page, file);
+		page_take(file->kern, page, file, true);
 	return page;
+}
+
+/* A page for an object of this type, and what the application maps it by: three attributes in
+ * order, offset, length and page number. */
+static int alloc_page(struct kern_call *call, enum kern_object_type type, uint16_t first_attr)
+{
+	struct kern_object *uar;
+	uint64_t offset;
+	uint32_t page, len = DB_UAR_BYTES;
+	int error;
+
+	page = find_free(call->kern);
+	if (page == KERN_NONE)
+		return -ENOMEM;
+	uar = kern_object_create(call->file, type);
+	if (!uar)
+		return -ENOMEM;
+	uar->number = page;
+	page_take(call->kern, page, call->file, type == KERN_UAR);
+	call->new_object = uar;
+	offset = page_offset(page);
+	error = kern_call_write(call, first_attr, &offset, sizeof(offset));
+	if (!error)
+		error = kern_call_write(call, first_attr + 1, &len, sizeof(len));
+	if (!error)
+		error = kern_call_write(call, first_attr + 2, &page, sizeof(page));
+	return error;
 }
 
 int kern_uar_alloc(struct kern_call *call)
 {
-	struct kern_object *uar;
-	uint64_t type, offset;
-	uint32_t page, len = DB_UAR_BYTES;
+	uint64_t type;
 	int error = kern_call_const(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, INT32_MAX, &type);
 
 	if (error)
 		return error;
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF && type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	page = kern_page_take(call->file);
-	if (page == KERN_NONE)
-		return -ENOMEM;
-	uar = kern_object_create(call->file, KERN_UAR);
-	if (!uar) {
-		kern_uar_free(call->kern, page);
-		return -ENOMEM;
-	}
-	uar->number = page;
-	call->new_object = uar;
-	offset = page_offset(page);
-	error =
-	    kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
-	if (!error)
-		error = kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &len,
-					sizeof(len));
-	if (!error)
-		error =
-		    kern_call_write(call, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &page, sizeof(page));
-	return error;
+	return alloc_page(call, KERN_UAR, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET);
+}
+
+/* A page of doorbells for an emulated virtio device; there are none to ring it for. */
+int kern_var_alloc(struct kern_call *call)
+{
+	return alloc_page(call, KERN_VAR, MLX5_IB_ATTR_VAR_OBJ_ALLOC_MMAP_OFFSET);
 }
 
 /* Offsets that drivers make up. */
@@ -145,7 +169,7 @@ int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes,
 		return kern_clock_mmap(file->kern, offset_bytes, writable, page);
 	if (cmd < UV_MLX5_MMAP_OBJECT_CMD_FIRST)
 		return driver_mmap(file, offset_bytes, page);
-	if (!kern_page_is_of(file, index) || offset_bytes != page_offset((uint32_t)index))
+	if (!is_of(file, index) || offset_bytes != page_offset((uint32_t)index))
 		return -EINVAL;
 	*page = (uint32_t)index;
 	return 0;

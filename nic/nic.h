@@ -293,6 +293,7 @@ struct nic_srq_attr {
 	uint64_t db_va;     /* [0] entries posted, 16 bits */
 	uint32_t wqe_count; /* power of two, at most 32768 */
 	uint32_t wqe_size_log2;
+	bool cyclic;         /* entries follow one another, whatever they name as the next */
 	uint32_t xrcdn;      /* 0: not XRC */
 	uint32_t cqn;        /* XRC only */
 	uint32_t user_index; /* XRC: what its CQEs carry */
@@ -369,6 +370,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn);
 #define NIC_QP_SET_PORT_F           (1u << 14)
 #define NIC_QP_SET_CUR_STATE_F      (1u << 15)
 #define NIC_QP_SET_QKEY_F           (1u << 16)
+#define NIC_QP_SET_UDP_SPORT_F      (1u << 17) /* of the path, which is there already */
 
 /* The attributes of a queue pair, for modify (those whose bit is set in `set`) and query (all). */
 struct nic_qp_params {
@@ -396,6 +398,11 @@ struct nic_qp_params {
 int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params,
 		  uint64_t now_ns);
 int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *params);
+
+/* A number that no queue pair gets until it is released; what comes for it is dropped. -ENOMEM, or
+ * what env's qpn_block says. */
+int nic_qpn_reserve(struct nic *nic, uint32_t *qpn);
+void nic_qpn_release(struct nic *nic, uint32_t qpn);
 
 /* ---- data ------------------------------------------------------------------------------------ */
 

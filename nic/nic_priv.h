@@ -156,6 +156,7 @@ struct nic_srq {
 	uint8_t size_log2;
 	bool live;
 	bool failed; /* reported; gives nothing any more */
+	bool cyclic; /* the next entry is the one behind, not the one that an entry names */
 	uint32_t number;
 	uint32_t pdn;
 	uint32_t xrcdn; /* 0: not XRC, and the next two mean nothing */

@@ -261,6 +261,27 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	return 0;
 }
 
+int nic_qpn_reserve(struct nic *nic, uint32_t *qpn)
+{
+	uint32_t index;
+	int err = take_row(nic, &index);
+
+	if (err < 0)
+		return err;
+	ASSERT(!nic->qps[index].live);
+	*qpn = number_of(nic, index);
+	return 0;
+}
+
+void nic_qpn_release(struct nic *nic, uint32_t qpn)
+{
+	uint32_t slot = nic->block_slot[qpn >> NIC_BLOCK_LOG2];
+	uint32_t index = (slot - 1) << NIC_BLOCK_LOG2 | (qpn & (NIC_BLOCK - 1));
+
+	ASSERT(slot != 0 && !nic->qps[index].live);
+	nic_slot_give(&nic->qp_slots, index);
+}
+
 /* ---- modify and query ------------------------------------------------------------------------ */
 
 static bool path_values_ok(const struct nic *nic, const struct nic_qp_params *p)
@@ -324,6 +345,7 @@ static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *fr
 	COPY(SQ_PSN, sq_psn);
 	COPY(DEST_QPN, dest_qpn);
 	COPY(QKEY, qkey);
+	COPY(UDP_SPORT, path.udp_sport);
 }
 
 /* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on

@@ -57,6 +57,7 @@ int nic_srq_create(struct nic *nic, const struct nic_srq_attr *attr, uint32_t *s
 	    .wqe_count = attr->wqe_count,
 	    .size_log2 = (uint8_t)attr->wqe_size_log2,
 	    .live = true,
+	    .cyclic = attr->cyclic,
 	    .number = index,
 	    .pdn = attr->pdn,
 	    .xrcdn = attr->xrcdn,
@@ -195,7 +196,7 @@ void nic_srq_took(struct nic *nic, struct nic_srq *srq, uint16_t next)
 {
 	ASSERT(!nic_srq_is_empty(srq));
 	srq->ci++;
-	srq->head = next;
+	srq->head = srq->cyclic ? (srq->head + 1) & (srq->wqe_count - 1) : next;
 	check_limit(nic, srq);
 }
 

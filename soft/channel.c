@@ -20,14 +20,13 @@
 #include <unistd.h>
 
 enum {
-	RECORD_BYTES_MAX = 16,
 	SEND_BUFFER_BYTES = 1 << 20, /* as far as the system lets us */
-	HANDING_MAX = 64, /* a socket with default buffers takes more than 200 */
+	HANDING_MAX = 64,            /* a socket with default buffers takes more than 200 */
 };
 
 struct record {
-	uint8_t len;
-	uint8_t bytes[RECORD_BYTES_MAX];
+	size_t len;
+	uint8_t bytes[];
 };
 
 struct soft_channel {
@@ -38,7 +37,7 @@ struct soft_channel {
 	uint32_t serial;
 	dev_t device; /* who the application's end is, however it was duplicated */
 	ino_t inode;
-	struct record *waiting;
+	struct record **waiting; /* waiting_count of them, each allocated */
 	size_t waiting_count;
 	size_t waiting_room;
 };
@@ -231,6 +230,8 @@ static void drop(struct soft_channels *channels, uint32_t slot)
 		soft_channels_bury(channels, channel->own_sender);
 	close(channel->sender);
 	close(channel->taker);
+	while (channel->waiting_count != 0)
+		free(channel->waiting[--channel->waiting_count]);
 	free(channel->waiting);
 	free(channel);
 	channels->slots[slot] = NULL;
@@ -284,23 +285,35 @@ struct kern_channel *soft_channel_of(struct soft_channels *channels, int fd)
 /* ---- records that wait ------------------------------------------------------------------------
  */
 
-static void append(struct soft_channel *channel, const void *bytes, size_t len)
+static struct record *record_of(const void *bytes, size_t len)
 {
-	struct record *record;
+	struct record *record = malloc(sizeof(*record) + len);
 
-	if (channel->waiting_count == channel->waiting_room) {
+	if (!record)
+		return NULL;
+	record->len = len;
+	if (bytes)
+		memcpy(record->bytes, bytes, len);
+	return record;
+}
+
+/* Takes the record, which may be NULL. Out of memory, one is lost; the application can still poll.
+ */
+static void append(struct soft_channel *channel, struct record *record)
+{
+	if (record && channel->waiting_count == channel->waiting_room) {
 		size_t room = channel->waiting_room ? 2 * channel->waiting_room : 64;
-		struct record *grown = realloc(channel->waiting, room * sizeof(*grown));
+		struct record **grown = realloc(channel->waiting, room * sizeof(*grown));
 
-		if (!grown)
-			return; /* Out of memory: this one is lost; the application can still poll.
-				 */
+		if (!grown) {
+			free(record);
+			return;
+		}
 		channel->waiting = grown;
 		channel->waiting_room = room;
 	}
-	record = &channel->waiting[channel->waiting_count++];
-	record->len = (uint8_t)len;
-	memcpy(record->bytes, bytes, len);
+	if (record)
+		channel->waiting[channel->waiting_count++] = record;
 }
 
 static bool send_now(int sender, const void *bytes, size_t len)
@@ -314,8 +327,8 @@ static void flush(struct soft_channels *channels, struct soft_channel *channel)
 	size_t sent = 0;
 
 	while (sent < channel->waiting_count &&
-	       send_now(sender, channel->waiting[sent].bytes, channel->waiting[sent].len))
-		sent++;
+	       send_now(sender, channel->waiting[sent]->bytes, channel->waiting[sent]->len))
+		free(channel->waiting[sent++]);
 	if (sent == 0)
 		return;
 	channel->waiting_count -= sent;
@@ -359,12 +372,11 @@ void soft_channel_send(struct soft_channels *channels, struct kern_channel *kern
 {
 	struct soft_channel *channel = channel_at(channels, kern);
 
-	ASSERT(len <= RECORD_BYTES_MAX);
 	if (channel->waiting_count != 0)
 		flush(channels, channel);
 	if (channel->waiting_count == 0 && send_now(sender_of(channels, channel), record, len))
 		return;
-	append(channel, record, len);
+	append(channel, record_of(record, len));
 	channels->waiting++;
 }
 
@@ -373,20 +385,40 @@ void soft_channel_send(struct soft_channels *channels, struct kern_channel *kern
 
 static bool names(const struct record *record, uint64_t handle)
 {
-	return memcmp(record->bytes, &handle, sizeof(handle)) == 0;
+	return record->len >= sizeof(handle) && memcmp(record->bytes, &handle, sizeof(handle)) == 0;
+}
+
+/* The oldest record that the application has not read, or NULL. */
+static struct record *take(const struct soft_channel *channel)
+{
+	struct record *record;
+	ssize_t len = recv(channel->taker, NULL, 0, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
+
+	if (len <= 0)
+		return NULL;
+	record = record_of(NULL, (size_t)len);
+	if (!record)
+		return NULL;
+	/* Another thread of the application may have read it meanwhile. */
+	len = recv(channel->taker, record->bytes, record->len, MSG_DONTWAIT);
+	if (len > 0 && (size_t)len <= record->len) {
+		record->len = (size_t)len;
+		return record;
+	}
+	free(record);
+	return NULL;
 }
 
 /* All records that the application has not read, oldest first, in channel->waiting. */
 static void take_all(struct soft_channel *channel)
 {
 	struct soft_channel unread = {.waiting = NULL};
-	struct record record;
-	ssize_t len;
+	struct record *record;
 
-	while ((len = recv(channel->taker, record.bytes, sizeof(record.bytes), MSG_DONTWAIT)) > 0)
-		append(&unread, record.bytes, (size_t)len);
+	while ((record = take(channel)))
+		append(&unread, record);
 	for (size_t i = 0; i < channel->waiting_count; i++)
-		append(&unread, channel->waiting[i].bytes, channel->waiting[i].len);
+		append(&unread, channel->waiting[i]);
 	free(channel->waiting);
 	channel->waiting = unread.waiting;
 	channel->waiting_count = unread.waiting_count;
@@ -402,10 +434,12 @@ uint32_t soft_channel_withdraw(struct soft_channels *channels, struct kern_chann
 
 	take_all(channel);
 	for (size_t i = 0; i < channel->waiting_count; i++) {
-		if (names(&channel->waiting[i], handle))
+		if (names(channel->waiting[i], handle)) {
 			withdrawn++;
-		else
+			free(channel->waiting[i]);
+		} else {
 			channel->waiting[kept++] = channel->waiting[i];
+		}
 	}
 	channel->waiting_count = kept;
 	flush(channels, channel);

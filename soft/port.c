@@ -26,6 +26,7 @@ static const struct nic_config nic_limits = {
     .cq_count_max = 65536,
     .mkey_count_max = 262144,
     .pd_count_max = 16384,
+    .srq_count_max = 65536,
     .mtu_max_bytes = 4096,
     .rd_atomic_max = 16,
     .message_max_bytes_log2 = 31,

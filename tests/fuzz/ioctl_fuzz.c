@@ -578,7 +578,7 @@ static int step_outside(void)
 	} else if (kind == 2) {
 		if (kern_mmap(rig.file, fuzz_odd(&in), fuzz_odd(&in), fuzz_u8(&in) & 1, &page,
 			      &count) == 0)
-			FUZZ_CHECK(page + count <= RIG_PAGES + KERN_CLOCK_PAGES);
+			FUZZ_CHECK(page + count <= RIG_PAGES_ALL + KERN_CLOCK_PAGES);
 	} else if (kind == 3 && channel->open) {
 		kern_channel_release(channel->kern);
 		channel->open = false;

@@ -230,9 +230,11 @@ static void channel_send(void *ctx, struct kern_channel *channel, const void *re
 {
 	struct rig_channel *to = channel_at(ctx, channel);
 
-	ASSERT(to->count < RIG_RECORDS && len <= 16);
+	ASSERT(to->count < RIG_RECORDS && len <= KERN_RECORD_BYTES_MAX);
+	if (len > RIG_RECORD_BYTES)
+		len = RIG_RECORD_BYTES; /* what a short read would get */
 	memcpy(to->records[to->count], record, len);
-	to->lens[to->count++] = (uint8_t)len;
+	to->lens[to->count++] = (uint16_t)len;
 }
 
 static uint32_t channel_withdraw(void *ctx, struct kern_channel *channel, uint64_t handle)
@@ -243,7 +245,7 @@ static uint32_t channel_withdraw(void *ctx, struct kern_channel *channel, uint64
 	for (unsigned int i = 0; i < count; i++) {
 		if (memcmp(from->records[i], &handle, sizeof(handle)) == 0)
 			continue;
-		memmove(from->records[kept], from->records[i], 16);
+		memmove(from->records[kept], from->records[i], RIG_RECORD_BYTES);
 		from->lens[kept++] = from->lens[i];
 	}
 	from->count = kept;
@@ -267,25 +269,27 @@ static void *map(size_t bytes)
 	return memory;
 }
 
+static const struct nic_config limits = {
+    .qp_count_max = 4096,
+    .cq_count_max = 64,
+    .mkey_count_max = 64,
+    .pd_count_max = 64,
+    .srq_count_max = 64,
+    .mtu_max_bytes = 4096,
+    .rd_atomic_max = 16,
+    .message_max_bytes_log2 = 30,
+};
+
 static void rig_open(struct kern_rig *rig, bool infiniband)
 {
 	static const uint8_t gids[2][16] = {
 	    {[10] = 0xff, 0xff, 127, 0, 0, 1},
 	    {0xfe, 0x80, [8] = 0x02, 0, 0, 0x5e, 0xfe, 0x7f, 0, 1},
 	};
-	struct nic_config limits = {
-	    .qp_count_max = 4096,
-	    .cq_count_max = 64,
-	    .mkey_count_max = 64,
-	    .pd_count_max = 64,
-	    .mtu_max_bytes = 4096,
-	    .rd_atomic_max = 16,
-	    .message_max_bytes_log2 = 30,
-	};
 
 	memset(rig, 0, sizeof(*rig));
 	rig->memory = map(RIG_MEMORY_BYTES);
-	rig->pages = map((RIG_PAGES + KERN_CLOCK_PAGES) * 4096);
+	rig->pages = map((RIG_PAGES_ALL + KERN_CLOCK_PAGES) * 4096);
 	rig->nic_env = (struct nic_env){.ctx = rig,
 					.mem_read = mem_read,
 					.mem_write = mem_write,
@@ -322,7 +326,7 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 					   .netdev = "lo",
 					   .message_max_bytes_log2 = 30,
 					   .device_pages = rig->pages,
-					   .device_page_count = RIG_PAGES + KERN_CLOCK_PAGES,
+					   .device_page_count = RIG_PAGES_ALL + KERN_CLOCK_PAGES,
 					   .wall_clock_ns = RIG_WALL_CLOCK_NS,
 					   .limits = limits};
 	memcpy(rig->config.gids[0], gids[infiniband], sizeof(gids[0]));
@@ -356,7 +360,7 @@ void kern_rig_close(struct kern_rig *rig)
 	nic_check(rig->nic);
 	munmap(rig->nic_arena, nic_arena_bytes(&rig->config.limits));
 	munmap(rig->kern_arena, kern_arena_bytes(&rig->config));
-	munmap(rig->pages, (RIG_PAGES + KERN_CLOCK_PAGES) * 4096);
+	munmap(rig->pages, (RIG_PAGES_ALL + KERN_CLOCK_PAGES) * 4096);
 	munmap(rig->memory, RIG_MEMORY_BYTES);
 }
 

@@ -17,9 +17,11 @@
 
 enum {
 	RIG_MEMORY_BYTES = 1 << 20,
-	RIG_PAGES = 8, /* of registers */
+	RIG_PAGES = 8,                 /* of registers that there are to be given */
+	RIG_PAGES_ALL = 1 + RIG_PAGES, /* page 0 is given to nobody */
 	RIG_CHANNELS = 16,
 	RIG_RECORDS = 64,
+	RIG_RECORD_BYTES = 320,
 	RIG_FD_FIRST = 1000,
 	RIG_ATTRS = 64,
 	RIG_LID = 7,
@@ -31,8 +33,8 @@ struct rig_channel {
 	struct kern_channel *kern; /* NULL: closed or never opened */
 	bool open;
 	unsigned int count; /* unread records */
-	uint8_t records[RIG_RECORDS][16];
-	uint8_t lens[RIG_RECORDS];
+	uint8_t records[RIG_RECORDS][RIG_RECORD_BYTES];
+	uint16_t lens[RIG_RECORDS];
 };
 
 /* A dma-buf behind descriptor `fd` that tells how it was used. It may lie in the rig's memory, and

@@ -38,7 +38,7 @@ static const uint8_t *map(uint64_t offset)
 
 	assert_int_equal(kern_mmap(rig.file, offset, 4096, false, &page, &count), 0);
 	assert_int_equal(count, 1);
-	assert_true(page >= RIG_PAGES && page < RIG_PAGES + KERN_CLOCK_PAGES);
+	assert_true(page >= RIG_PAGES_ALL && page < RIG_PAGES_ALL + KERN_CLOCK_PAGES);
 	return rig.pages + 4096 * page;
 }
 

@@ -61,35 +61,8 @@ static void context(void **state)
 					      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE);
 	assert_int_equal(resp->clock_info_versions, 1);
 	assert_int_equal(resp->max_srq_recv_wr, 0);
-	/* Without DevX in the request there are no firmware commands. */
-	rig_call(&rig, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER);
-	rig_in(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, "\x01\x00\0\0\0\0\0\1\0\0\0\0\0\0\0", 16);
-	rig_out(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, 4112);
-	assert_int_equal(rig_run(&rig), -EINVAL);
 	kern_close(rig.file, 0);
 	rig.file = old;
-}
-
-static void no_firmware_capability(void **state)
-{
-	uint8_t *out;
-
-	(void)state;
-	rig_call(&rig, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER);
-	rig_in(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, "\x01\x00\0\0\0\0\0\1\0\0\0\0\0\0\0", 16);
-	out = rig_out(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, 4112);
-	assert_int_equal(rig_run(&rig), 0);
-	for (unsigned int i = 0; i < 4112; i++)
-		assert_int_equal(out[i], 0);
-	/* A command that is not for everybody, and one cut short. */
-	rig_call(&rig, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER);
-	rig_in(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, "\x01\x02\0\0\0\0\0\1\0\0\0\0\0\0\0", 16);
-	rig_out(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, 16);
-	assert_int_equal(rig_run(&rig), -EINVAL);
-	rig_call(&rig, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER);
-	rig_in(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, "\x01\x00\0\0\0\0\0", 8);
-	rig_out(&rig, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, 16);
-	assert_int_equal(rig_run(&rig), -EINVAL);
 }
 
 static void device(void **state)
@@ -337,11 +310,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 	const struct CMUnitTest tests[] = {
-	    TEST(context),     TEST(no_firmware_capability),
-	    TEST(device),      TEST(port),
-	    TEST(gid_entries), TEST(gid_tables),
-	    TEST(files),       TEST(a_short_buffer_is_not_overrun),
-	    TEST(directories), TEST(port_of_the_driver),
+	    TEST(context),
+	    TEST(device),
+	    TEST(port),
+	    TEST(gid_entries),
+	    TEST(gid_tables),
+	    TEST(files),
+	    TEST(a_short_buffer_is_not_overrun),
+	    TEST(directories),
+	    TEST(port_of_the_driver),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

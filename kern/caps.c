@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * caps.c - QUERY_HCA_CAP: what the device can do, one line a field, page by page.
+ *
+ * Truth before features: a line stands here only if the device keeps what it says; everything else
+ * is zero. Who makes something work adds its line. Offsets and names are those of [rdma-core mlx5]
+ * mlx5_ifc.h; a line's comment says who reads it.
+ */
+#include "kern/devx.h"
+
+#include "base/ring.h"
+
+#include <string.h>
+
+enum { RESERVED_QPN_LOG_GRANULARITY = 0 };
+
+static void set(uint8_t *page, uint16_t word, uint8_t shift, uint8_t bits, uint32_t value)
+{
+	cmd_set(page, CMD_FIELD(word, shift, bits), value);
+}
+
+static uint32_t log2_of(uint32_t count)
+{
+	return ring_log2_ceil(count);
+}
+
+/* clang-format off */
+static void general(const struct kern *kern, uint8_t *cap)
+{
+	const struct kern_config *config = &kern->config;
+	const struct nic_config *limits = &config->limits;
+	uint32_t reads = log2_of(limits->rd_atomic_max);
+	uint32_t rmps = limits->srq_count_max ? log2_of(limits->srq_count_max) : 0;
+
+	set(cap, 0x04, 31, 1, 1);                             /* hca_cap_2: libmlx5 */
+	set(cap, 0x10, 16, 8, log2_of(KERN_WQEBB_COUNT_MAX)); /* log_max_qp_sz */
+	set(cap, 0x10, 0, 5, log2_of(limits->qp_count_max));  /* log_max_qp */
+	set(cap, 0x18, 16, 8, KERN_CQE_COUNT_LOG2_MAX);       /* log_max_cq_sz */
+	set(cap, 0x18, 0, 5, log2_of(limits->cq_count_max));  /* log_max_cq */
+	set(cap, 0x1c, 16, 6, log2_of(limits->mkey_count_max));/* log_max_mkey */
+	set(cap, 0x28, 16, 6, reads);                         /* log_max_ra_req_qp */
+	set(cap, 0x28, 14, 1, !config->link_infiniband);      /* rts2rts_qp_udp_sport: libmlx5 */
+	set(cap, 0x28, 0, 6, reads);                          /* log_max_ra_res_qp */
+	set(cap, 0x34, 8, 2, !config->link_infiniband);       /* port_type: test_mlx5_devx */
+	set(cap, 0x34, 0, 8, KERN_PORT);                      /* num_ports: the same */
+	/* UCX uses DevX where this is 30, and then needs RMPs [ucx-mlx5]. */
+	set(cap, 0x38, 24, 5, rmps ? config->message_max_bytes_log2 : 0); /* log_max_msg */
+	set(cap, 0x70, 24, 5, rmps);                           /* log_max_rmp */
+	set(cap, 0x3c, 0, 4, 1);                              /* cqe_version */
+	set(cap, 0x40, 2, 1, !config->link_infiniband);       /* roce */
+	set(cap, 0x44, 31, 1, 1);                             /* cq_oi: overrun may be ignored */
+	set(cap, 0x44, 0, 1, 1);                              /* rc */
+	set(cap, 0x48, 31, 1, 1);                             /* uar_4k */
+	set(cap, 0x48, 0, 8, UV_MLX5_PAGE_BYTES_LOG2);        /* log_pg_sz */
+	set(cap, 0x4c, 31, 1, 1);                             /* bf: BlueFlame */
+	set(cap, 0x4c, 16, 5, log2_of(KERN_BLUEFLAME_BYTES)); /* log_bf_reg_size */
+	set(cap, 0x50, 0, 16, KERN_WQE_SEND_BYTES_MAX);       /* max_wqe_sz_sq */
+	set(cap, 0x54, 0, 16, KERN_WQE_RECV_BYTES_MAX);       /* max_wqe_sz_rq */
+	set(cap, 0x64, 16, 5, log2_of(limits->pd_count_max)); /* log_max_pd */
+	set(cap, 0x80, CMD_OBJ_RESERVED_QPN - 32, 1, 1);      /* general_obj_types */
+}
+
+static void general_2(const struct kern *kern, uint8_t *cap)
+{
+	(void)kern;
+	set(cap, 0x10, 8, 5, RESERVED_QPN_LOG_GRANULARITY);   /* log_reserved_qpn_granularity */
+}
+/* clang-format on */
+
+/* A page that says nothing: there is none of what it is about. */
+static void nothing(const struct kern *kern, uint8_t *cap)
+{
+	(void)kern;
+	(void)cap;
+}
+
+static const struct {
+	enum cmd_cap_page page;
+	void (*fill)(const struct kern *kern, uint8_t *cap);
+} pages[] = {
+    {CMD_CAP_GENERAL, general},
+    {CMD_CAP_OFFLOADS, nothing},
+    {CMD_CAP_ODP, nothing},
+    {CMD_CAP_ATOMIC, nothing},
+    {CMD_CAP_ROCE, nothing},
+    {CMD_CAP_NIC_FLOW_TABLE, nothing},
+    {CMD_CAP_ESW_FLOW_TABLE, nothing},
+    {CMD_CAP_ESW, nothing},
+    {CMD_CAP_QOS, nothing},
+    {CMD_CAP_DEVICE_MEMORY, nothing},
+    {CMD_CAP_CRYPTO, nothing},
+    {CMD_CAP_GENERAL_2, general_2},
+};
+
+enum cmd_status kern_cmd_query_hca_cap(struct kern_cmd *cmd)
+{
+	uint32_t page = cmd_get(cmd->in, CMD_OP_MOD) >> CMD_CAP_SHIFT;
+
+	if (cmd_get(cmd->in, CMD_CAP_OTHER_FUNCTION))
+		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_CAP_OTHER_FUNCTION.word);
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		if (pages[i].page != page)
+			continue;
+		pages[i].fill(cmd->call->kern, cmd->out + CMD_HEADER_BYTES);
+		return CMD_OK;
+	}
+	return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_OP_MOD.word);
+}

@@ -20,7 +20,7 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /* Blocks 0 and 4095 hold the numbers 0, 1 and 0xffffff, which belong to no process. */
-enum { BLOCK_FIRST = 1, BLOCK_LAST = SHM_BLOCK_COUNT - 2 };
+enum { BLOCK_FIRST = 1, BLOCK_LAST = SHM_BLOCK_COUNT - 2, BLOCK_HIGH = 16 };
 
 static uint32_t random_u32(void)
 {
@@ -111,9 +111,9 @@ int host_registry_found(struct host_registry *registry, const char *address,
 	port->uid = geteuid();
 	memcpy(port->gid, gid, 16);
 	strncpy(port->address, address, sizeof(port->address) - 1);
-	/* A random start: numbers over 65,535 are the rule, and those of a port before do not
-	 * return. */
-	atomic_store(&port->block_next, random_u32());
+	/* A random start, so that those of a port before do not return. Low ones come last: numbers
+	 * over 65,535 are the rule. */
+	atomic_store(&port->block_next, BLOCK_HIGH + random_u32() % (BLOCK_LAST / 2));
 	for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++)
 		atomic_store(&host_registry_member(registry, i)->generation, random_u32());
 	return 0;

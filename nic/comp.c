@@ -84,14 +84,17 @@ static void progress(struct nic *nic, struct nic_qp *qp)
 	qp->retry_left = qp->params.retry_count;
 	qp->rnr_left = qp->params.rnr_retry;
 	qp->went_back = false;
+	if (qp->window_psns != 0)
+		nic_rtt_progress(nic, qp);
 	if (((qp->psn_high - qp->psn_send) & PSN_MASK) > in_flight) {
 		qp->psn_send = qp->psn_una;
 		qp->op_cur = qp->op_tail;
 	}
 	if (!qp->rnr_waiting) {
-		bool timed = in_flight != 0 && qp->timeout_ns != 0;
-
-		nic_timer_set(nic, qp, timed ? nic->now_ns + qp->timeout_ns : NIC_TIME_NEVER);
+		if (in_flight != 0 && qp->timeout_ns != 0)
+			nic_timer_start(nic, qp);
+		else
+			nic_timer_set(nic, qp, NIC_TIME_NEVER);
 	}
 	nic_comp_advance(nic, qp);
 	if (qp->state != NIC_QP_ERR && nic_req_has_work(nic, qp))
@@ -138,6 +141,7 @@ static void retry(struct nic *nic, struct nic_qp *qp)
 		return;
 	}
 	qp->retry_left--;
+	qp->probing = false;
 	qp->deadline_ns = NIC_TIME_NEVER;
 	nic_req_go_back(nic, qp);
 }
@@ -147,6 +151,15 @@ static void loss(struct nic *nic, struct nic_qp *qp)
 {
 	if (qp->state != NIC_QP_ERR && !qp->went_back && !qp->rnr_waiting)
 		retry(nic, qp);
+}
+
+/* Sends the oldest packet once more, alone: its answer says how far the responder is. */
+static void probe(struct nic *nic, struct nic_qp *qp)
+{
+	nic->counters.ack_probes++;
+	nic_rtt_probe(nic, qp);
+	qp->probing = true;
+	nic_req_go_back(nic, qp);
 }
 
 void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
@@ -163,10 +176,14 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 	}
 	if (qp->psn_una == qp->psn_high)
 		return;
+	if (nic->now_ns < qp->wait_from_ns + qp->timeout_ns) {
+		probe(nic, qp);
+		return;
+	}
 	if (nic->env->tx_untaken(nic->env->ctx, &qp->params.path, qp->params.dest_qpn)) {
 		/* The peer has not seen it yet: a stopped process, not a loss. */
 		nic->counters.ack_timeouts_untaken++;
-		nic_timer_set(nic, qp, nic->now_ns + qp->timeout_ns);
+		nic_timer_start(nic, qp);
 		return;
 	}
 	nic->counters.ack_timeouts++;
@@ -192,6 +209,7 @@ static void rnr(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t code)
 		qp->rnr_left--;
 	}
 	qp->rnr_waiting = true;
+	qp->probing = false;
 	nic_req_go_back(nic, qp);
 	nic_timer_set(nic, qp, nic->now_ns + roce_rnr_timer_ns(code));
 }

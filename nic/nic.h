@@ -474,7 +474,8 @@ uint64_t nic_deadline_ns(const struct nic *nic);
 		    X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)            \
 			X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)   \
 			    X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)              \
-				X(rx_drop_qkey) X(rx_drop_message) X(rx_multicast) X(tx_drop_late)
+				X(rx_drop_qkey) X(rx_drop_message) X(rx_multicast) X(tx_drop_late) \
+				    X(ack_probes)
 
 struct nic_counters {
 #define X(name) uint64_t name;

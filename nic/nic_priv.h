@@ -279,6 +279,8 @@ struct nic_qp {
 	bool overdue;     /* UC, UD: what the wire has no room for now is lost */
 	bool rnr_waiting; /* deadline_ns is the end of an RNR wait */
 	bool went_back;   /* psn_una was sent again since it last moved */
+	bool rtt_timed;   /* a packet's round trip is being measured */
+	bool probing;     /* nothing but psn_una is under way, until something is acknowledged */
 	bool db_ahead;    /* reported */
 	bool sqd_event;   /* owed when the send queue has drained */
 	uint8_t retry_left;
@@ -300,6 +302,12 @@ struct nic_qp {
 	uint32_t read_psns;   /* a READ is asked for in pieces of so many packets; 0: whole */
 	uint64_t deadline_ns;
 	uint64_t timeout_ns;
+	uint64_t wait_ns;       /* what is waited before something is done; timeout_ns at most */
+	uint64_t wait_from_ns;  /* the timeout counts from here */
+	uint64_t rtt_from_ns;   /* when the packet that is measured was sent */
+	uint32_t rtt_psn;
+	uint32_t srtt_ns;       /* round trip, smoothed; 0: never measured */
+	uint32_t rttvar_ns;     /* and how much it varies */
 	uint64_t sq_va;
 	uint64_t db_va;
 
@@ -705,6 +713,17 @@ void nic_srq_fail_of_cq(struct nic *nic, uint32_t cqn);
  * XRC queue of qp's domain, or qp is in the middle of a message to another. */
 bool nic_xrc_bind(struct nic *nic, struct nic_qp *qp, uint32_t srqn);
 
+/* ---- rtt.c: how long to wait on a path that loses packets ------------------------------------ */
+
+/* nic_rtt_start - a packet with this PSN goes out for the first time. */
+void nic_rtt_start(struct nic *nic, struct nic_qp *qp, uint32_t psn);
+/* nic_rtt_progress - psn_una has moved: wait_ns is what the round trip says. */
+void nic_rtt_progress(struct nic *nic, struct nic_qp *qp);
+/* nic_rtt_probe - wait_ns went by in silence: the next wait is longer. */
+void nic_rtt_probe(struct nic *nic, struct nic_qp *qp);
+/* nic_rtt_forget - nothing is known of the path. */
+void nic_rtt_forget(struct nic_qp *qp);
+
 /* ---- cq.c ------------------------------------------------------------------------------------ */
 
 /* Who sent a datagram, as its completion says. */
@@ -763,6 +782,13 @@ static inline void nic_timer_set(struct nic *nic, struct nic_qp *qp, uint64_t de
 	qp->deadline_ns = deadline_ns;
 	if (deadline_ns < qp->heap_ns)
 		nic_timer_pull(nic, qp);
+}
+
+/* nic_timer_start - an answer is awaited from now on. */
+static inline void nic_timer_start(struct nic *nic, struct nic_qp *qp)
+{
+	qp->wait_from_ns = nic->now_ns;
+	nic_timer_set(nic, qp, nic->now_ns + qp->wait_ns);
 }
 
 #endif

@@ -111,6 +111,7 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	nic_timer_remove(nic, qp);
 	nic_wqe_forget(nic, qp);
 	qp->sq_halted = qp->sq_stalled = qp->rnr_waiting = qp->went_back = false;
+	nic_rtt_forget(qp);
 	qp->db_ahead = qp->sqd_event = qp->overdue = false;
 	qp->rd_used = 0;
 	qp->sq_pi = qp->sq_next = 0;
@@ -379,6 +380,8 @@ static void apply_params(const struct nic *nic, struct nic_qp *qp, const struct 
 		set_window(nic, qp);
 	if (p->set & SET(TIMEOUT))
 		qp->timeout_ns = roce_ack_timeout_ns(to->timeout);
+	if (p->set & (SET(PATH) | SET(TIMEOUT)))
+		nic_rtt_forget(qp);
 	if (p->set & SET(RETRY))
 		qp->retry_left = to->retry_count;
 	if (p->set & SET(RNR_RETRY))

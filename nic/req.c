@@ -33,6 +33,8 @@ static bool window_open(const struct nic *nic, const struct nic_qp *qp)
 
 	if (qp->window_psns == 0)
 		return true;
+	if (qp->probing)
+		return under_way(qp) == 0;
 	if (qp->op_cur == qp->op_head)
 		return under_way(qp) < qp->window_psns;
 	op = nic_op_at(nic, qp, qp->op_cur);
@@ -270,11 +272,13 @@ static void sent(struct nic *nic, struct nic_qp *qp, uint32_t count)
 
 	if (before != 0)
 		nic->counters.retransmits++;
+	else if (qp->window_psns != 0 && !qp->rtt_timed)
+		nic_rtt_start(nic, qp, qp->psn_send);
 	qp->psn_send = psn_add(qp->psn_send, (int32_t)count);
 	if (before < count)
 		qp->psn_high = qp->psn_send;
 	if (qp->deadline_ns == NIC_TIME_NEVER && qp->timeout_ns != 0)
-		nic_timer_set(nic, qp, nic->now_ns + qp->timeout_ns);
+		nic_timer_start(nic, qp);
 }
 
 static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op *op,
@@ -288,7 +292,8 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	uint8_t opcode = nic_req_opcode(op, place) | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1 ||
-		       (qp->window_psns != 0 && under_way(qp) + 1 >= qp->window_psns);
+		       (qp->window_psns != 0 && under_way(qp) + 1 >= qp->window_psns) ||
+		       qp->probing;
 	bool se = (op->flags & NIC_OP_SOLICITED_F) && (place & ROCE_LAST);
 	enum nic_mem verdict;
 	uint8_t *bth;
@@ -391,6 +396,7 @@ void nic_req_go_back(struct nic *nic, struct nic_qp *qp)
 	qp->op_cur = qp->op_tail;
 	qp->psn_send = qp->psn_una;
 	qp->went_back = true;
+	qp->rtt_timed = false; /* an answer may be to either copy */
 	if (nic_req_has_work(nic, qp))
 		nic_ready(nic, qp);
 }

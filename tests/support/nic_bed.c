@@ -14,8 +14,14 @@ enum { REGION_BYTES = 1 << 20 };
 
 struct bed bed_open(const struct fake_opts *opts)
 {
+	return bed_with_window(0, opts);
+}
+
+struct bed bed_with_window(uint32_t window_bytes, const struct fake_opts *opts)
+{
 	struct bed b = {.w = fake_world_new(NULL)};
 
+	b.w->window_bytes = window_bytes;
 	fake_pair_connect(b.w, &b.pair, opts);
 	b.src = fake_region(b.w, 0, REGION_BYTES, BED_LOCAL);
 	b.dst = fake_region(b.w, 1, REGION_BYTES, BED_ALL);

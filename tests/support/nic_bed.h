@@ -24,6 +24,8 @@ struct bed {
 };
 
 struct bed bed_open(const struct fake_opts *opts);
+/* The same on a path that carries window_bytes at most, and so may lose packets. */
+struct bed bed_with_window(uint32_t window_bytes, const struct fake_opts *opts);
 void bed_close(struct bed *b);
 uint8_t *bed_src(struct bed *b);
 uint8_t *bed_dst(struct bed *b);

@@ -229,9 +229,27 @@ static void test_slot_being_read(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* The first numbers of a port are over 65,535, wherever its random start is. */
+static void test_numbers_start_high(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		struct host_registry port;
+		uint32_t block;
+
+		assert_int_equal(host_registry_found(&port, "127.0.0.1", gid), 0);
+		assert_int_equal(host_registry_claim(&port), 0);
+		assert_int_equal(host_registry_block(&port, &block), 0);
+		assert_in_range(block, 16, 4094);
+		host_registry_release(&port);
+		host_registry_close(&port);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    TEST(test_numbers_start_high),
 	    TEST(test_attach_refuses), TEST(test_attach_checks_header), TEST(test_blocks),
 	    TEST(test_hostile_owners), TEST(test_full_and_reclaimed),   TEST(test_slot_being_read),
 	};

@@ -387,19 +387,6 @@ static void full_wire(void **state)
 	bed_close(&b);
 }
 
-static struct bed bed_with_window(uint32_t window_bytes, const struct fake_opts *opts)
-{
-	struct bed b = {.w = fake_world_new(NULL)};
-
-	b.w->window_bytes = window_bytes;
-	fake_pair_connect(b.w, &b.pair, opts);
-	b.src = fake_region(b.w, 0, 1 << 20, BED_LOCAL);
-	b.dst = fake_region(b.w, 1, 1 << 20, BED_ALL);
-	for (size_t i = 0; i < b.src.len; i++)
-		bed_src(&b)[i] = (uint8_t)(i * 7 + (i >> 8));
-	return b;
-}
-
 /* A path with a bound has no more packets under way than it, and the last of them asks for the
  * acknowledgement that opens it again. */
 static void window_bounds_what_is_under_way(void **state)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rtt.c - how long a requester waits before it asks again, on a path that can lose packets (one
+ * with a window).
+ *
+ * A responder says once that something is missing [IBTA1 9.7.5]. If that NAK is lost, or what is
+ * sent again then, or the last packet of all, nothing comes any more, and the acknowledgement
+ * timeout is thousands of round trips long. So the round trip is measured, as TCP does it
+ * [RFC 6298], and after some of them in silence the oldest packet is sent once more, alone
+ * (probing). A responder answers duplicates, too: the answer says how far it is. If it has that
+ * packet and no more, all after it is sent again; if it has more, it was only slow. A probe is no
+ * retry: the timeout goes on, and counts.
+ */
+#include "nic/nic_priv.h"
+
+enum {
+	PROBE_NS_MIN = 250000, /* a host answers when it gets to it */
+	RTT_NS_MAX = 1000000000,
+};
+
+static uint64_t clamped(const struct nic_qp *qp, uint64_t ns)
+{
+	return ns < qp->timeout_ns ? ns : qp->timeout_ns;
+}
+
+void nic_rtt_forget(struct nic_qp *qp)
+{
+	qp->rtt_timed = false;
+	qp->probing = false;
+	qp->srtt_ns = 0;
+	qp->wait_ns = qp->timeout_ns;
+}
+
+void nic_rtt_start(struct nic *nic, struct nic_qp *qp, uint32_t psn)
+{
+	qp->rtt_timed = true;
+	qp->rtt_psn = psn;
+	qp->rtt_from_ns = nic->now_ns;
+}
+
+static void take_sample(struct nic_qp *qp, uint64_t sample_ns)
+{
+	uint32_t ns = sample_ns < RTT_NS_MAX ? (uint32_t)sample_ns : RTT_NS_MAX;
+	uint32_t off = ns > qp->srtt_ns ? ns - qp->srtt_ns : qp->srtt_ns - ns;
+
+	if (qp->srtt_ns == 0) {
+		qp->srtt_ns = ns != 0 ? ns : 1;
+		qp->rttvar_ns = ns / 2;
+		return;
+	}
+	qp->rttvar_ns += off / 4 - qp->rttvar_ns / 4;
+	qp->srtt_ns += ns / 8 - qp->srtt_ns / 8;
+}
+
+/* What varies much is a busy host, which a probe does not hurt: it comes well before the timeout,
+ * unless the way is that long. */
+static uint64_t first_wait_ns(const struct nic_qp *qp)
+{
+	uint64_t wait_ns = qp->srtt_ns + 4ull * qp->rttvar_ns;
+	uint64_t twice_ns = 2ull * qp->srtt_ns;
+	uint64_t most_ns = qp->timeout_ns / 8;
+
+	if (most_ns < twice_ns)
+		most_ns = twice_ns;
+	if (wait_ns > most_ns)
+		wait_ns = most_ns;
+	return wait_ns > PROBE_NS_MIN ? wait_ns : PROBE_NS_MIN;
+}
+
+void nic_rtt_progress(struct nic *nic, struct nic_qp *qp)
+{
+	if (qp->rtt_timed && psn_diff(qp->psn_una, qp->rtt_psn) > 0) {
+		qp->rtt_timed = false;
+		take_sample(qp, nic->now_ns - qp->rtt_from_ns);
+	}
+	/* The responder has more than the probe: what it lacks it will say. */
+	if (qp->probing && psn_diff(qp->psn_una, qp->psn_send) > 0)
+		qp->psn_send = qp->psn_high;
+	qp->probing = false;
+	if (qp->srtt_ns != 0)
+		qp->wait_ns = clamped(qp, first_wait_ns(qp));
+}
+
+void nic_rtt_probe(struct nic *nic, struct nic_qp *qp)
+{
+	uint64_t next_ns, timeout_ns = qp->wait_from_ns + qp->timeout_ns;
+
+	qp->wait_ns = clamped(qp, 2 * qp->wait_ns);
+	next_ns = nic->now_ns + qp->wait_ns;
+	nic_timer_set(nic, qp, next_ns < timeout_ns ? next_ns : timeout_ns);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shows: on a path that may lose packets, silence is answered after some round trips, by one
+ * packet; what that brings back decides what else is sent again; the timeout and its count stay.
+ * How: nic.h's calls on the world of tests/support/fake_nic.h, whose time the test moves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "nic/nic_priv.h"
+#include "tests/support/nic_bed.h"
+
+enum {
+	WINDOW_BYTES = 65536, /* 64 packets of 1,024 bytes */
+	TRIP_NS = 1000000,
+	WAIT_NS = 3 * TRIP_NS, /* after one trip: it, and four times half of it */
+	TIMEOUT_NS = 67108864,
+};
+
+static const struct nic_counters *counters(const struct bed *b)
+{
+	return nic_counters(b->w->nics[0]);
+}
+
+/* A message that takes TRIP_NS, there and back. */
+static void one_trip(struct bed *b)
+{
+	uint16_t index = bed_post(b, WQE_OP_WRITE, 8);
+
+	fake_advance(b->w, TRIP_NS);
+	fake_settle(b->w);
+	expect_done(&b->pair.a.send_cq, CQE_REQ, index, 8);
+}
+
+static void drop_all(struct bed *b)
+{
+	while (b->w->queue_count != 0)
+		fake_drop(b->w, 0);
+}
+
+static bool asks(const struct fake_packet *packet)
+{
+	return be32_load(packet->bytes + ROCE_BTH_ACK_OFF) >> 31;
+}
+
+/* Silence from now on: one packet that asks for an answer, at wait_ns and no earlier. */
+static void expect_probe(struct bed *b, uint64_t wait_ns, uint32_t psn)
+{
+	fake_advance(b->w, wait_ns - 1);
+	assert_int_equal(b->w->queue_count, 0);
+	fake_advance(b->w, 1);
+	assert_int_equal(b->w->queue_count, 1);
+	assert_int_equal(be24_load(b->w->queue[0]->bytes + ROCE_BTH_PSN_OFF), psn);
+	assert_true(asks(b->w->queue[0]));
+}
+
+/* A NAK that is lost: the responder does not repeat it. The probe fills the gap; that its answer
+ * names no more says that all after it is lost. */
+static void lost_nak(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+	uint16_t index;
+
+	(void)state;
+	one_trip(&b);
+	index = bed_post(&b, WQE_OP_WRITE, 4096);
+	assert_int_equal(b.w->queue_count, 4);
+	fake_drop(b.w, 0);
+	while (b.w->queue_count != 0 && b.w->queue[0]->from == 0)
+		fake_deliver(b.w, 0);
+	assert_int_equal(b.w->queue_count, 1);
+	expect_answer(&b, ROCE_NAK_PSN_SEQUENCE, 0x101);
+	fake_drop(b.w, 0);
+	expect_probe(&b, WAIT_NS, 0x101);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, index, 4096);
+	assert_memory_equal(bed_dst(&b), bed_src(&b), 4096);
+	assert_int_equal(counters(&b)->ack_timeouts, 0);
+	assert_int_equal(counters(&b)->ack_probes, 1);
+	assert_int_equal(counters(&b)->retransmits, 4);
+	bed_close(&b);
+}
+
+/* What was sent again is lost again, to the last packet: that goes the same way. */
+static void lost_repetition(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+	uint16_t index;
+
+	(void)state;
+	one_trip(&b);
+	index = bed_post(&b, WQE_OP_WRITE, 2048);
+	fake_drop(b.w, 0);
+	fake_deliver(b.w, 0); /* the NAK is behind it */
+	fake_deliver(b.w, 0);
+	assert_int_equal(b.w->queue_count, 2);
+	drop_all(&b);
+	expect_probe(&b, WAIT_NS, 0x101);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, index, 2048);
+	assert_int_equal(counters(&b)->ack_timeouts, 0);
+	bed_close(&b);
+}
+
+/* A responder that is slow and has lost nothing costs one packet; nothing else is sent again. */
+static void slow_responder(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+	uint16_t index;
+
+	(void)state;
+	one_trip(&b);
+	index = bed_post(&b, WQE_OP_WRITE, 32768);
+	assert_int_equal(b.w->queue_count, 32);
+	fake_advance(b.w, WAIT_NS);
+	assert_int_equal(b.w->queue_count, 33);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, index, 32768);
+	assert_int_equal(counters(&b)->retransmits, 1);
+	bed_close(&b);
+}
+
+/* What was posted meanwhile goes out when the answer to what came before it is there. */
+static void slow_responder_in_the_middle(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+	uint16_t first, second;
+
+	(void)state;
+	one_trip(&b);
+	first = bed_post(&b, WQE_OP_WRITE, 20480);
+	fake_advance(b.w, WAIT_NS);
+	second = bed_post(&b, WQE_OP_WRITE, 2048);
+	assert_int_equal(b.w->queue_count, 21); /* nothing new until something is heard */
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, first, 20480);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, second, 2048);
+	assert_int_equal(counters(&b)->retransmits, 1);
+	bed_close(&b);
+}
+
+/* Probes come ever later. They are no retries: the timeout is where it was, and so is the end. */
+static void silence(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, &(struct fake_opts){.retry_count = 1});
+	uint64_t start_ns, wait_ns = WAIT_NS, waited_ns = 0;
+
+	(void)state;
+	one_trip(&b);
+	start_ns = b.w->now_ns;
+	bed_post(&b, WQE_OP_WRITE, 3072);
+	drop_all(&b);
+	for (; waited_ns + wait_ns < TIMEOUT_NS; wait_ns *= 2) {
+		expect_probe(&b, wait_ns, 0x101);
+		drop_all(&b);
+		waited_ns += wait_ns;
+	}
+	assert_int_equal(counters(&b)->ack_probes, 4); /* after 3, 9, 21 and 45 ms */
+	fake_advance(b.w, start_ns + TIMEOUT_NS - 1 - b.w->now_ns);
+	assert_int_equal(b.w->queue_count, 0);
+	assert_int_equal(counters(&b)->ack_timeouts, 0);
+	fake_advance(b.w, 1);
+	assert_int_equal(b.w->queue_count, 3); /* a retry is all of it */
+	assert_int_equal(counters(&b)->ack_timeouts, 1);
+	drop_all(&b);
+	for (uint64_t end_ns = b.w->now_ns + TIMEOUT_NS; b.w->now_ns < end_ns;) {
+		expect_none(&b.pair.a.send_cq);
+		fake_advance(b.w, 1000 < end_ns - b.w->now_ns ? 1000 : end_ns - b.w->now_ns);
+		drop_all(&b);
+	}
+	expect_error(&b.pair.a.send_cq, CQE_REQ_ERR, 1, 0x15, 0x81);
+	assert_int_equal(counters(&b)->ack_timeouts, 2);
+	bed_close(&b);
+}
+
+/* A READ, of which the end is lost. */
+static void read_response_lost(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+	uint16_t index;
+
+	(void)state;
+	one_trip(&b);
+	index = bed_post(&b, WQE_OP_READ, 4096);
+	fake_deliver(b.w, 0);
+	assert_int_equal(b.w->queue_count, 4);
+	fake_deliver(b.w, 0);
+	drop_all(&b);
+	/* A second trip, of no time: 7/8 of the first, and four times 5/8 of it. */
+	expect_probe(&b, 7 * TRIP_NS / 8 + 4 * (5 * TRIP_NS / 8), 0x102);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, index, 4096);
+	assert_int_equal(counters(&b)->ack_timeouts, 0);
+	bed_close(&b);
+}
+
+/* Nothing was measured yet, or the path loses nothing: the timeout, as it was set. */
+static void no_probes(void **state)
+{
+	(void)state;
+	for (int has_window = 0; has_window < 2; has_window++) {
+		struct bed b = bed_with_window(has_window ? WINDOW_BYTES : 0, NULL);
+		uint16_t index;
+
+		if (!has_window)
+			one_trip(&b);
+		index = bed_post(&b, WQE_OP_WRITE, 2048);
+		drop_all(&b);
+		fake_advance(b.w, TIMEOUT_NS - 1);
+		assert_int_equal(b.w->queue_count, 0);
+		fake_advance(b.w, 1);
+		assert_int_equal(b.w->queue_count, 2);
+		fake_settle(b.w);
+		expect_done(&b.pair.a.send_cq, CQE_REQ, index, 2048);
+		assert_int_equal(counters(&b)->ack_probes, 0);
+		bed_close(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(lost_nak),
+	    cmocka_unit_test(lost_repetition),
+	    cmocka_unit_test(slow_responder),
+	    cmocka_unit_test(slow_responder_in_the_middle),
+	    cmocka_unit_test(silence),
+	    cmocka_unit_test(read_response_lost),
+	    cmocka_unit_test(no_probes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

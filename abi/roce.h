@@ -44,6 +44,7 @@ enum {
 	ROCE_DETH_BYTES = 8,
 	ROCE_XRCETH_BYTES = 4,
 	ROCE_CNP_PAYLOAD_BYTES = 16, /* reserved bytes after a CNP's BTH */
+	ROCE_MASKS_BYTES = 16, /* the payload of an atomic with masks */
 	ROCE_ICRC_BYTES = 4,
 	/* the longest of any opcode */
 	ROCE_HEADERS_MAX_BYTES = ROCE_BTH_BYTES + ROCE_XRCETH_BYTES + ROCE_ATOMIC_BYTES,

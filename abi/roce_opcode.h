@@ -71,6 +71,7 @@ enum roce_payload_rule {
 	ROCE_PAYLOAD_TAIL, /* 1 to the path MTU */
 	ROCE_PAYLOAD_UP_TO_MTU, /* 0 to the path MTU */
 	ROCE_PAYLOAD_CNP, /* ROCE_CNP_PAYLOAD_BYTES */
+	ROCE_PAYLOAD_MASKS, /* ROCE_MASKS_BYTES */
 };
 
 /* Offsets count from the BTH's first byte; 0: the opcode does not have that header. An XRCETH is

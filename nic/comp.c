@@ -54,7 +54,9 @@ void nic_comp_advance(struct nic *nic, struct nic_qp *qp)
 	while (qp->op_tail != qp->op_head && qp->state != NIC_QP_ERR) {
 		const struct nic_op *op = nic_op_at(nic, qp, qp->op_tail);
 
-		if (op->flags & NIC_OP_FAILED_F) {
+		if (op->flags & (NIC_OP_FAILED_F | NIC_OP_BUSY_F)) {
+			if (op->flags & NIC_OP_BUSY_F)
+				break;
 			fail(nic, qp, op->fault);
 			return;
 		}
@@ -344,16 +346,20 @@ static void rx_read_response(struct nic *nic, struct nic_qp *qp, const struct ni
 		response_taken(nic, qp, op);
 }
 
-/* The value arrives as an integer and is stored as the host's [ucx-mlx5]. */
+/* The value arrives as an integer and is stored as the host's; one of 4 bytes as it came
+ * [ucx-mlx5]. */
 static void rx_atomic_response(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	const struct nic_op *op = answered(nic, qp, pkt);
+	const uint8_t *eth = pkt->header + pkt->info->atomic_ack_off;
 	uint64_t value;
 
 	if (!op)
 		return;
-	value = be64_load(pkt->header + pkt->info->atomic_ack_off);
-	if (deliver(nic, qp, op, 0, (const uint8_t *)&value, sizeof(value)))
+	value = be64_load(eth);
+	if (deliver(nic, qp, op, 0,
+		    op->len_bytes == sizeof(value) ? (const uint8_t *)&value : eth + 4,
+		    op->len_bytes))
 		response_taken(nic, qp, op);
 }
 

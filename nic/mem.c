@@ -7,8 +7,6 @@
  */
 #include "nic/nic_priv.h"
 
-enum { ATOMIC_TRIES = 1000 }; /* an application that keeps changing the value wins in the end */
-
 enum nic_mem nic_mem_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
 			   uint64_t len_bytes, uint32_t access, struct nic_place *place)
 {
@@ -183,38 +181,11 @@ bool nic_mem_store32(struct nic *nic, uint64_t va, uint32_t value)
 	return false;
 }
 
-static bool do_atomic(struct nic *nic, bool is_add, uint64_t va, uint64_t compare,
-		      uint64_t swap_add, uint64_t *old)
-{
-	const struct nic_env *env = nic->env;
-	uint64_t guess = 0;
-
-	if (!is_add) {
-		if (env->mem_cas64(env->ctx, va, compare, swap_add, old))
-			return true;
-		nic->counters.mem_fault++;
-		return false;
-	}
-	/* The first guess is only that; each failed exchange tells the value it met. */
-	if (!nic_mem_read(nic, &guess, va, sizeof(guess)))
-		return false;
-	for (int i = 0; i < ATOMIC_TRIES; i++) {
-		if (!env->mem_cas64(env->ctx, va, guess, guess + swap_add, old)) {
-			nic->counters.mem_fault++;
-			return false;
-		}
-		if (*old == guess)
-			return true;
-		guess = *old;
-	}
-	return false;
-}
-
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static bool begin(struct nic *nic, const struct nic_place *place, bool writable)
 {
-	if (place->how == NIC_PLACE_PLAIN ||
+	if (place->how != NIC_PLACE_SYNCED ||
 	    nic->env->sync_begin(nic->env->ctx, place->host_va, writable))
 		return true;
 	nic->counters.mem_fault++;
@@ -223,7 +194,7 @@ static bool begin(struct nic *nic, const struct nic_place *place, bool writable)
 
 static void end(struct nic *nic, const struct nic_place *place, bool writable)
 {
-	if (place->how != NIC_PLACE_PLAIN)
+	if (place->how == NIC_PLACE_SYNCED)
 		nic->env->sync_end(nic->env->ctx, place->host_va, writable);
 }
 
@@ -235,42 +206,10 @@ static bool next_place(const struct nic *nic, const struct nic_place *all, size_
 				 place) == NIC_MEM_OK;
 }
 
-static bool read_pieces(struct nic *nic, uint8_t *dst, const struct nic_place *all,
-			size_t len_bytes)
-{
-	struct nic_place place;
-	uint64_t part;
-
-	for (size_t done = 0; done < len_bytes; done += part) {
-		part = len_bytes - done;
-		if (!next_place(nic, all, done, &part, &place) ||
-		    !nic_mem_read_at(nic, dst + done, &place, part))
-			return false;
-	}
-	return true;
-}
-
-static bool write_pieces(struct nic *nic, const struct nic_place *all, const uint8_t *src,
-			 size_t len_bytes)
-{
-	struct nic_place place;
-	uint64_t part;
-
-	for (size_t done = 0; done < len_bytes; done += part) {
-		part = len_bytes - done;
-		if (!next_place(nic, all, done, &part, &place) ||
-		    !nic_mem_write_at(nic, &place, src + done, part))
-			return false;
-	}
-	return true;
-}
-
-bool nic_mem_read_at(struct nic *nic, void *dst, const struct nic_place *place, size_t len_bytes)
+static bool read_synced(struct nic *nic, void *dst, const struct nic_place *place, size_t len_bytes)
 {
 	bool good;
 
-	if (place->how == NIC_PLACE_PIECES)
-		return read_pieces(nic, dst, place, len_bytes);
 	if (!begin(nic, place, false))
 		return false;
 	good = nic_mem_read(nic, dst, place->host_va, len_bytes);
@@ -278,13 +217,11 @@ bool nic_mem_read_at(struct nic *nic, void *dst, const struct nic_place *place, 
 	return good;
 }
 
-bool nic_mem_write_at(struct nic *nic, const struct nic_place *place, const void *src,
-		      size_t len_bytes)
+static bool write_synced(struct nic *nic, const struct nic_place *place, const void *src,
+			 size_t len_bytes)
 {
 	bool good;
 
-	if (place->how == NIC_PLACE_PIECES)
-		return write_pieces(nic, place, src, len_bytes);
 	if (!begin(nic, place, true))
 		return false;
 	good = nic_mem_write(nic, place->host_va, src, len_bytes);
@@ -292,15 +229,64 @@ bool nic_mem_write_at(struct nic *nic, const struct nic_place *place, const void
 	return good;
 }
 
-bool nic_mem_atomic_at(struct nic *nic, bool is_add, const struct nic_place *place,
-		       uint64_t compare, uint64_t swap_add, uint64_t *old)
+static __attribute__((noinline)) bool read_special(struct nic *nic, uint8_t *dst,
+						   const struct nic_place *all, size_t len_bytes)
+{
+	struct nic_place place;
+	uint64_t part;
+
+	if (all->how == NIC_PLACE_SYNCED)
+		return read_synced(nic, dst, all, len_bytes);
+	for (size_t done = 0; done < len_bytes; done += part) {
+		part = len_bytes - done;
+		if (!next_place(nic, all, done, &part, &place) ||
+		    !read_synced(nic, dst + done, &place, part))
+			return false;
+	}
+	return true;
+}
+
+static __attribute__((noinline)) bool write_special(struct nic *nic, const struct nic_place *all,
+						    const uint8_t *src, size_t len_bytes)
+{
+	struct nic_place place;
+	uint64_t part;
+
+	if (all->how == NIC_PLACE_SYNCED)
+		return write_synced(nic, all, src, len_bytes);
+	for (size_t done = 0; done < len_bytes; done += part) {
+		part = len_bytes - done;
+		if (!next_place(nic, all, done, &part, &place) ||
+		    !write_synced(nic, &place, src + done, part))
+			return false;
+	}
+	return true;
+}
+
+bool nic_mem_read_at(struct nic *nic, void *dst, const struct nic_place *place, size_t len_bytes)
+{
+	if (place->how == NIC_PLACE_PLAIN)
+		return nic_mem_read(nic, dst, place->host_va, len_bytes);
+	return read_special(nic, dst, place, len_bytes);
+}
+
+bool nic_mem_write_at(struct nic *nic, const struct nic_place *place, const void *src,
+		      size_t len_bytes)
+{
+	if (place->how == NIC_PLACE_PLAIN)
+		return nic_mem_write(nic, place->host_va, src, len_bytes);
+	return write_special(nic, place, src, len_bytes);
+}
+
+bool nic_mem_atomic_at(struct nic *nic, const struct nic_atomic *atomic,
+		       const struct nic_place *place, uint64_t *old)
 {
 	bool good;
 
 	ASSERT(place->how != NIC_PLACE_PIECES);
 	if (!begin(nic, place, true))
 		return false;
-	good = do_atomic(nic, is_add, place->host_va, compare, swap_add, old);
+	good = nic_atomic_at(nic, atomic, place->host_va, old);
 	end(nic, place, true);
 	return good;
 }

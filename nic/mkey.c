@@ -293,7 +293,7 @@ bool nic_mkey_invalidates(const struct nic *nic, const struct nic_qp *qp, uint32
 	uint32_t qpn;
 
 	if (!mkey || mkey->state == NIC_MKEY_FREE || !mkey->remote_invalidate ||
-	    mkey->pdn != qp->pdn)
+	    mkey->pdn != qp->pdn_resp)
 		return false;
 	if (mkey->state == NIC_MKEY_PLAIN)
 		return mkey->umr;

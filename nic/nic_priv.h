@@ -28,6 +28,7 @@
 #include "base/prng.h"
 #include "base/ring.h"
 #include "nic/nic.h"
+#include "nic/nic_mkey.h"
 
 #define NIC_TIME_NEVER UINT64_MAX
 
@@ -78,53 +79,6 @@ struct nic_pd {
 	uint32_t users;
 	bool live;
 };
-
-struct nic_mkey {
-	uint64_t va;
-	uint64_t len_bytes;
-	uint64_t host_va;
-	uint32_t pdn;
-	uint8_t tag;
-	uint8_t access : 7; /* NIC_ACCESS_*_F */
-	bool synced : 1;
-	uint8_t state;    /* enum nic_mkey_state */
-	uint8_t kind : 3; /* enum nic_mkey_kind */
-	bool umr : 1;
-	bool remote_invalidate : 1;
-	bool signature : 1; /* it may have signature attributes */
-};
-
-_Static_assert(sizeof(struct nic_mkey) == 32, "two in a cache line");
-
-enum nic_mkey_state {
-	NIC_MKEY_NONE,
-	NIC_MKEY_PLAIN, /* a region, good on any queue pair */
-	NIC_MKEY_OTHER, /* usable; where it leads is in its struct nic_mkey_more */
-	NIC_MKEY_FREE,  /* not usable until a send queue makes it so */
-};
-
-/* A piece of a key, as it is used: struct nic_klm, and where it ends. */
-struct nic_step {
-	uint64_t va;
-	uint64_t end; /* bytes of the list, of a strided one of a round, up to this piece's end */
-	uint32_t key;
-	uint32_t len_bytes;
-	uint32_t stride; /* from one round's start of the piece to the next one's */
-	uint32_t next_free;
-};
-
-/* What a key that is no plain region has beside its struct nic_mkey. */
-struct nic_mkey_more {
-	uint32_t qpn; /* the only queue pair it is good on; NIC_QPN_ANY */
-	uint32_t step_count;
-	uint32_t repeat;   /* rounds of a strided list; 0: it is none */
-	uint32_t room;     /* its first step in nic->steps */
-	uint8_t room_log2; /* and how many there are; a window has none but `own` */
-	uint8_t entity_log2;
-	struct nic_step own;
-};
-
-#define NIC_QPN_ANY 0xffffffu
 
 struct nic_cq {
 	uint64_t buf_va;
@@ -194,12 +148,21 @@ struct nic_piece {
 	uint32_t lkey;
 };
 
+/* What an atomic does to a value of 4 or 8 bytes. 4-byte operands are in the lower halves. */
+struct nic_atomic {
+	uint64_t swap_add;
+	uint64_t compare;
+	uint64_t swap_mask;    /* of an addition: no carry crosses a bit that is set here */
+	uint64_t compare_mask; /* of a swap: the bits that must be equal */
+	uint8_t opcode;        /* enum wqe_opcode */
+	uint8_t len_bytes;
+};
+
 /* A send or receive entry, copied and decoded. The NIC has three: see struct nic. */
 struct nic_wqe {
 	uint64_t owner; /* which entry this is; 0: none */
 	uint64_t raddr;
-	uint64_t swap_add;
-	uint64_t compare;
+	struct nic_atomic atomic;
 	uint64_t len_bytes;
 	uint64_t inline_mask; /* bit i: pieces[i] is inline */
 	uint32_t rkey;
@@ -209,6 +172,7 @@ struct nic_wqe {
 	uint32_t qkey;
 	struct nic_path path;
 	uint32_t piece_count;
+	uint32_t raw_bytes; /* of an entry that is no message: all of it */
 	uint16_t wqebb_count;
 	uint8_t opcode;
 	uint8_t fm_ce_se;
@@ -232,11 +196,12 @@ enum {
 	NIC_OP_SIGNAL_F = 1 << 0,
 	NIC_OP_SOLICITED_F = 1 << 1,
 	NIC_OP_FAILED_F = 1 << 2, /* fails with `fault` once those before it are complete */
+	NIC_OP_BUSY_F = 1 << 3,   /* a local operation that is not done */
 };
 
 struct nic_op {
 	uint32_t psn;       /* the first */
-	uint32_t psn_count; /* 0: no packet (NOP, or failed before it was sent) */
+	uint32_t psn_count; /* 0: no packet (local, or failed before it was sent) */
 	uint32_t len_bytes;
 	uint16_t wqe_index;
 	uint16_t wqebb_count;
@@ -300,6 +265,7 @@ struct nic_qp {
 	uint32_t psn_high;
 	uint32_t window_psns; /* PSNs that may be under way; 0: no bound but the wire's */
 	uint32_t read_psns;   /* a READ is asked for in pieces of so many packets; 0: whole */
+	uint32_t copied_bytes; /* of the MMO that is busy */
 	uint64_t deadline_ns;
 	uint64_t timeout_ns;
 	uint64_t wait_ns;       /* what is waited before something is done; timeout_ns at most */
@@ -438,6 +404,7 @@ struct nic {
 	struct nic_wqe resp_wqe;
 	struct nic_wqe rx_wqe;
 
+	uint8_t copy[ROCE_MTU_MAX_BYTES]; /* a part of an MMO, on its way */
 	uint8_t
 	    block_slot[1 << (24 - NIC_BLOCK_LOG2)]; /* block -> place in block_of + 1; 0: none */
 };
@@ -458,10 +425,21 @@ static inline struct nic_op *nic_op_at(const struct nic *nic, const struct nic_q
 	return &nic->ops[(size_t)qp->index << NIC_OPS_LOG2 | (n & (NIC_OPS - 1))];
 }
 
+/* nic_opcode_local - whether nothing is sent for it. */
+static inline bool nic_opcode_local(uint8_t opcode)
+{
+	return opcode == WQE_OP_NOP || opcode > WQE_OP_ATOMIC_MASKED_FA;
+}
+
+/* nic_opcode_reads - whether a response brings data: a READ or an atomic. */
+static inline bool nic_opcode_reads(uint8_t opcode)
+{
+	return (uint8_t)(opcode - WQE_OP_READ) <= WQE_OP_ATOMIC_MASKED_FA - WQE_OP_READ;
+}
+
 static inline bool nic_op_reads(const struct nic_op *op)
 {
-	return op->opcode == WQE_OP_READ || op->opcode == WQE_OP_ATOMIC_CS ||
-	       op->opcode == WQE_OP_ATOMIC_FA;
+	return nic_opcode_reads(op->opcode);
 }
 
 /* nic_ready - gives a queue pair a turn in nic_run. */
@@ -485,15 +463,6 @@ enum nic_turn {
 };
 
 /* ---- mem.c: keys, and the only access to application memory ---------------------------------- */
-
-enum nic_mem {
-	NIC_MEM_OK,
-	NIC_MEM_KEY,    /* no such key in this protection domain */
-	NIC_MEM_RANGE,  /* outside its region */
-	NIC_MEM_RIGHTS, /* the region does not allow it */
-	NIC_MEM_SHORT,  /* the list of pieces ends first */
-	NIC_MEM_FAULT,  /* the memory is not there */
-};
 
 /* Where the bytes of a stretch of a key are, when its check is done. */
 struct nic_place {
@@ -533,46 +502,26 @@ enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, 
 			    uint8_t *dst, uint32_t n);
 enum nic_mem nic_mem_scatter(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, uint64_t off,
 			     const uint8_t *src, uint32_t n);
-/* Access to a place that was checked; false: it faulted. nic_mem_atomic_at: compare and swap, or
- * fetch and add, of 8 aligned bytes. */
+/* Access to a place that was checked; false: it faulted. nic_mem_atomic_at: the place is one, and
+ * aligned; *old is the value that was there. */
 bool nic_mem_read_at(struct nic *nic, void *dst, const struct nic_place *place, size_t len_bytes);
 bool nic_mem_write_at(struct nic *nic, const struct nic_place *place, const void *src,
 		      size_t len_bytes);
-bool nic_mem_atomic_at(struct nic *nic, bool is_add, const struct nic_place *place,
-		       uint64_t compare, uint64_t swap_add, uint64_t *old);
+bool nic_mem_atomic_at(struct nic *nic, const struct nic_atomic *atomic,
+		       const struct nic_place *place, uint64_t *old);
+/* nic_atomic_at - the same on memory of this process [atomic.c]. */
+bool nic_atomic_at(struct nic *nic, const struct nic_atomic *atomic, uint64_t va, uint64_t *old);
 /* Raw access: rings and doorbell records, va as the application gave it. */
 bool nic_mem_read(struct nic *nic, void *dst, uint64_t va, size_t len_bytes);
 bool nic_mem_write(struct nic *nic, uint64_t va, const void *src, size_t len_bytes);
 bool nic_mem_load_be32(struct nic *nic, uint64_t va, uint32_t *value);
 bool nic_mem_store32(struct nic *nic, uint64_t va, uint32_t value);
 
-/* ---- mkey.c, indirect.c: keys ------------------------------------------------------------------
- */
-
-/* nic_mkey_find - the key of any state with this index and tag; NULL: there is none. */
-struct nic_mkey *nic_mkey_find(const struct nic *nic, uint32_t key);
 static inline struct nic_mkey_more *nic_mkey_more(const struct nic *nic,
 						  const struct nic_mkey *mkey)
 {
 	return &nic->mores[mkey - nic->mkeys];
 }
-/* nic_mkey_steps - the pieces of a key that is no region. */
-struct nic_step *nic_mkey_steps(const struct nic *nic, const struct nic_mkey *mkey);
-/* nic_mkey_room - how many pieces it may have. */
-uint32_t nic_mkey_room(const struct nic_mkey *mkey, const struct nic_mkey_more *more);
-/* nic_mkey_invalidates - whether a SEND that comes to qp may make key free. */
-bool nic_mkey_invalidates(const struct nic *nic, const struct nic_qp *qp, uint32_t key);
-void nic_mkey_invalidate(struct nic *nic, uint32_t key);
-/* nic_steps_sum - puts the ends of a list's pieces right after some of them changed. */
-void nic_steps_sum(struct nic_step *steps, uint32_t count);
-
-/* nic_indirect_check - nic_mem_check for what is no plain region. */
-enum nic_mem nic_indirect_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
-				uint64_t len_bytes, uint32_t access, struct nic_place *place);
-/* nic_indirect_next - the place of [va, va + *len_bytes) of key `index`, *len_bytes cut where that
- * place ends. */
-enum nic_mem nic_indirect_next(const struct nic *nic, uint32_t index, uint64_t va, uint32_t access,
-			       uint64_t *len_bytes, struct nic_place *place);
 
 /* What a requester's completion says of a verdict that is not NIC_MEM_OK. */
 struct nic_fault nic_mem_fault(enum nic_mem verdict);
@@ -597,6 +546,18 @@ static inline uint64_t nic_wqe_owner(const struct nic_qp *qp, uint32_t n)
 }
 /* nic_wqe_forget - no copy of an entry of qp is used again. */
 void nic_wqe_forget(struct nic *nic, const struct nic_qp *qp);
+
+/* ---- umr.c, mmo.c: entries that send nothing ------------------------------------------------- */
+
+/* nic_umr_waits - whether the UMR in wqe must wait for all before it. */
+bool nic_umr_waits(const struct nic *nic, const struct nic_qp *qp, const struct nic_wqe *wqe);
+struct nic_fault nic_umr_run(struct nic *nic, const struct nic_qp *qp, const struct nic_wqe *wqe);
+/* nic_mmo_start - whether a copy may begin; it is done by nic_mmo_run, in parts as large as the
+ * budget. nic_mmo_run: *done, or a fault. */
+struct nic_fault nic_mmo_start(const struct nic *nic, struct nic_qp *qp,
+			       const struct nic_wqe *wqe);
+struct nic_fault nic_mmo_run(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe,
+			     bool *done);
 
 /* ---- tx.c: packets out ----------------------------------------------------------------------- */
 

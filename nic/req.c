@@ -95,13 +95,8 @@ uint32_t nic_req_psn_count(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
 	uint64_t mtu_bytes = 1ull << qp->mtu_log2;
 
-	switch (wqe->opcode) {
-	case WQE_OP_NOP:
+	if (nic_opcode_local(wqe->opcode))
 		return 0;
-	case WQE_OP_ATOMIC_CS:
-	case WQE_OP_ATOMIC_FA:
-		return 1;
-	}
 	if (wqe->len_bytes <= mtu_bytes)
 		return 1;
 	return (uint32_t)((wqe->len_bytes + mtu_bytes - 1) >> qp->mtu_log2);
@@ -113,9 +108,7 @@ static struct nic_fault check_entry(const struct nic *nic, const struct nic_qp *
 {
 	enum nic_mem verdict;
 
-	if ((wqe->opcode == WQE_OP_READ || wqe->opcode == WQE_OP_ATOMIC_CS ||
-	     wqe->opcode == WQE_OP_ATOMIC_FA) &&
-	    qp->params.rd_atomic == 0)
+	if (nic_opcode_reads(wqe->opcode) && qp->params.rd_atomic == 0)
 		return (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
 	verdict = nic_mem_check_list(nic, qp->pdn, wqe);
 	return verdict == NIC_MEM_OK ? (struct nic_fault){0} : nic_mem_fault(verdict);
@@ -162,6 +155,29 @@ static void record(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
 		qp->rd_used++;
 }
 
+/* Whether an entry that sends nothing has to wait. */
+static bool local_waits(const struct nic *nic, const struct nic_qp *qp, const struct nic_wqe *wqe)
+{
+	return wqe->opcode == WQE_OP_UMR && qp->op_tail != qp->op_head &&
+	       nic_umr_waits(nic, qp, wqe);
+}
+
+/* Such an entry is done now, or begun. */
+static void run_local(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe,
+		      struct nic_op *op)
+{
+	if (wqe->opcode == WQE_OP_UMR) {
+		op->fault = nic_umr_run(nic, qp, wqe);
+	} else if (wqe->opcode == WQE_OP_MMO) {
+		op->fault = nic_mmo_start(nic, qp, wqe);
+		op->flags |= NIC_OP_BUSY_F;
+	}
+	if (op->fault.syndrome != 0) {
+		op->flags = NIC_OP_FAILED_F;
+		qp->sq_halted = true;
+	}
+}
+
 /* The next entry, as the operation op_head, if it may start now. Its copy is in nic->tx_wqe. */
 static bool start_operation(struct nic *nic, struct nic_qp *qp)
 {
@@ -192,10 +208,13 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 	} else {
 		op.flags = nic_req_flags(qp, wqe);
 		op.psn_count = nic_req_psn_count(qp, wqe);
-		if (must_wait(qp, wqe, &op)) {
+		if (must_wait(qp, wqe, &op) ||
+		    (op.psn_count == 0 && local_waits(nic, qp, wqe))) {
 			qp->sq_stalled = true;
 			return false;
 		}
+		if (op.psn_count == 0)
+			run_local(nic, qp, wqe, &op);
 		wqe->owner = nic_wqe_owner(qp, qp->op_head);
 	}
 	record(nic, qp, &op);
@@ -232,10 +251,16 @@ uint8_t nic_req_opcode(const struct nic_op *op, enum roce_place place)
 					 [ROCE_MIDDLE] = ROCE_OP_RC_WRITE_MIDDLE,
 					 [ROCE_LAST] = ROCE_OP_RC_WRITE_LAST,
 					 [ROCE_ONLY] = ROCE_OP_RC_WRITE_ONLY};
+	static const uint8_t send_inval[4] = {[ROCE_FIRST] = ROCE_OP_RC_SEND_FIRST,
+					      [ROCE_MIDDLE] = ROCE_OP_RC_SEND_MIDDLE,
+					      [ROCE_LAST] = ROCE_OP_RC_SEND_LAST_INV,
+					      [ROCE_ONLY] = ROCE_OP_RC_SEND_ONLY_INV};
 	bool imm = op->opcode == WQE_OP_SEND_IMM || op->opcode == WQE_OP_WRITE_IMM;
 	bool is_send = op->opcode == WQE_OP_SEND || op->opcode == WQE_OP_SEND_IMM;
 	uint8_t opcode = is_send ? send[place] : write[place];
 
+	if (op->opcode == WQE_OP_SEND_INVAL)
+		return send_inval[place];
 	/* The opcode with immediate data follows the one without. */
 	return imm && (place & ROCE_LAST) ? (uint8_t)(opcode + 1) : opcode;
 }
@@ -304,8 +329,9 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	store_xrceth(bth, info, wqe->srqn);
 	if (info->reth_off)
 		nic_req_store_reth(bth, info, wqe->raddr, wqe->rkey, op->len_bytes);
-	if (info->imm_off)
-		be32_store(bth + info->imm_off, wqe->imm);
+	/* Either is the last header. */
+	if (info->headers & (ROCE_H_IMM | ROCE_H_IETH))
+		be32_store(bth + info->header_bytes - ROCE_IMM_BYTES, wqe->imm);
 	verdict = nic_mem_gather(nic, qp->pdn, wqe, off, bth + info->header_bytes, n);
 	if (verdict != NIC_MEM_OK) {
 		nic_tx_drop(nic);
@@ -339,13 +365,30 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 	return SENT;
 }
 
-static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_op *op,
-			     const struct nic_wqe *wqe)
+static uint8_t atomic_opcode(const struct nic_atomic *atomic)
 {
-	bool is_add = op->opcode == WQE_OP_ATOMIC_FA;
-	uint8_t opcode = (is_add ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_CMP_SWAP) | qp->transport;
+	bool is_small = atomic->len_bytes == sizeof(uint32_t);
+
+	switch (atomic->opcode) {
+	case WQE_OP_ATOMIC_CS:
+		return ROCE_OP_RC_CMP_SWAP;
+	case WQE_OP_ATOMIC_FA:
+		return ROCE_OP_RC_FETCH_ADD;
+	case WQE_OP_ATOMIC_MASKED_CS:
+		return is_small ? ROCE_OP_RC_MASKED_CS_4 : ROCE_OP_RC_MASKED_CS_8;
+	case WQE_OP_ATOMIC_MASKED_FA:
+		return is_small ? ROCE_OP_RC_MASKED_FA_4 : ROCE_OP_RC_MASKED_FA_8;
+	}
+	UNREACHABLE();
+}
+
+static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe)
+{
+	const struct nic_atomic *atomic = &wqe->atomic;
+	uint8_t opcode = atomic_opcode(atomic) | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
-	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, true, qp->psn_send, 0);
+	uint32_t masks = info->payload == ROCE_PAYLOAD_MASKS ? ROCE_MASKS_BYTES : 0;
+	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, true, qp->psn_send, masks);
 	uint8_t *eth;
 
 	if (!bth)
@@ -354,9 +397,14 @@ static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct ni
 	eth = bth + info->atomic_off;
 	be64_store(eth + ROCE_ATOMIC_VA_OFF, wqe->raddr);
 	be32_store(eth + ROCE_ATOMIC_RKEY_OFF, wqe->rkey);
-	be64_store(eth + ROCE_ATOMIC_SWAP_ADD_OFF, wqe->swap_add);
-	be64_store(eth + ROCE_ATOMIC_COMPARE_OFF, is_add ? 0 : wqe->compare);
-	nic_tx_close(nic, qp, bth, opcode, 0);
+	be64_store(eth + ROCE_ATOMIC_SWAP_ADD_OFF, atomic->swap_add);
+	be64_store(eth + ROCE_ATOMIC_COMPARE_OFF,
+		   atomic->opcode == WQE_OP_ATOMIC_FA ? 0 : atomic->compare);
+	if (masks != 0) {
+		be64_store(bth + info->header_bytes, atomic->swap_mask);
+		be64_store(bth + info->header_bytes + 8, atomic->compare_mask);
+	}
+	nic_tx_close(nic, qp, bth, opcode, masks);
 	sent(nic, qp, 1);
 	return SENT;
 }
@@ -372,6 +420,7 @@ static enum sent send_packet(struct nic *nic, struct nic_qp *qp, struct nic_op *
 	switch (op->opcode) {
 	case WQE_OP_SEND:
 	case WQE_OP_SEND_IMM:
+	case WQE_OP_SEND_INVAL:
 	case WQE_OP_WRITE:
 	case WQE_OP_WRITE_IMM:
 		return send_message(nic, qp, op, wqe);
@@ -379,7 +428,9 @@ static enum sent send_packet(struct nic *nic, struct nic_qp *qp, struct nic_op *
 		return send_read(nic, qp, op, wqe);
 	case WQE_OP_ATOMIC_CS:
 	case WQE_OP_ATOMIC_FA:
-		return send_atomic(nic, qp, op, wqe);
+	case WQE_OP_ATOMIC_MASKED_CS:
+	case WQE_OP_ATOMIC_MASKED_FA:
+		return send_atomic(nic, qp, wqe);
 	}
 	UNREACHABLE();
 }
@@ -407,12 +458,33 @@ enum next {
 	NEXT_AGAIN, /* look again: op_cur has moved on */
 };
 
+/* An MMO: another part of it, then what is behind it. */
+static enum next go_on_copying(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_op *op = nic_op_at(nic, qp, qp->op_cur);
+	const struct nic_wqe *wqe = nic_wqe_again(nic, qp, op, qp->op_cur, &nic->tx_wqe);
+	struct nic_fault fault = {CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
+	bool done = true;
+
+	if (wqe)
+		fault = nic_mmo_run(nic, qp, wqe, &done);
+	if (!done && fault.syndrome == 0)
+		return NEXT_AGAIN;
+	op->flags &= (uint8_t)~NIC_OP_BUSY_F;
+	if (fault.syndrome == 0)
+		return NEXT_AGAIN;
+	fail_operation(nic, qp, op, fault);
+	return qp->state == NIC_QP_ERR ? NEXT_NONE : NEXT_AGAIN;
+}
+
 /* Past op_cur, which has nothing (more) to send. A failed one is never sent, nor is any after it.
  */
 static enum next skip_operation(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
 {
 	bool failed = op->flags & NIC_OP_FAILED_F;
 
+	if (op->flags & NIC_OP_BUSY_F)
+		return go_on_copying(nic, qp);
 	qp->op_cur = failed ? qp->op_head : qp->op_cur + 1;
 	if (!failed && op->psn_count != 0)
 		return NEXT_AGAIN;

@@ -54,6 +54,18 @@ static uint32_t atomic_rkey(const struct nic_pkt *pkt)
 	return be32_load(pkt->header + pkt->info->atomic_off + ROCE_ATOMIC_RKEY_OFF);
 }
 
+static uint32_t ieth_rkey(const struct nic_pkt *pkt)
+{
+	return be32_load(pkt->header + pkt->info->ieth_off);
+}
+
+static uint8_t atomic_bytes(const struct nic_pkt *pkt)
+{
+	uint8_t operation = pkt->opcode & (uint8_t)~ROCE_TRANSPORT_MASK;
+
+	return operation == ROCE_OP_RC_MASKED_CS_4 || operation == ROCE_OP_RC_MASKED_FA_4 ? 4 : 8;
+}
+
 static uint32_t packets_of(const struct nic_qp *qp, uint32_t len_bytes)
 {
 	uint64_t mtu_bytes = 1ull << qp->mtu_log2;
@@ -75,8 +87,6 @@ static enum resp_step check_psn(const struct nic_qp *qp, const struct nic_pkt *p
 /* A message is not interrupted, and does not start in the middle [IBTA1 9.7.4]. */
 static enum resp_step check_place(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
-	if (pkt->info->headers & ROCE_H_IETH)
-		return RESP_INVALID; /* send with invalidate: not a feature of this NIC yet */
 	if (roce_opcode_starts(pkt->opcode))
 		return qp->rx_kind == ROCE_KIND_UNKNOWN ? RESP_NEXT : RESP_INVALID;
 	return qp->rx_kind == pkt->info->kind ? RESP_NEXT : RESP_INVALID;
@@ -91,6 +101,8 @@ HOT enum resp_step check_length(const struct nic_qp *qp, const struct nic_pkt *p
 	case ROCE_PAYLOAD_NONE:
 	case ROCE_PAYLOAD_CNP:
 		return RESP_NEXT;
+	case ROCE_PAYLOAD_MASKS:
+		return n == ROCE_MASKS_BYTES ? RESP_NEXT : RESP_INVALID;
 	case ROCE_PAYLOAD_MTU:
 		return n == mtu_bytes ? RESP_NEXT : RESP_INVALID;
 	case ROCE_PAYLOAD_TAIL:
@@ -141,16 +153,17 @@ HOT enum resp_step check_rights(const struct nic_qp *qp, const struct nic_pkt *p
 static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *qp,
 				   const struct nic_pkt *pkt)
 {
+	uint32_t len_bytes = atomic_bytes(pkt);
 	struct nic_place place;
 
-	if (atomic_va(pkt) % sizeof(uint64_t) != 0)
+	if (atomic_va(pkt) % len_bytes != 0)
 		return RESP_INVALID;
-	if (nic_mem_check(nic, nic_peer_of(qp), atomic_rkey(pkt), atomic_va(pkt), sizeof(uint64_t),
+	if (nic_mem_check(nic, nic_peer_of(qp), atomic_rkey(pkt), atomic_va(pkt), len_bytes,
 			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		return RESP_NO_ACCESS;
 	if (place.how == NIC_PLACE_PIECES)
 		return RESP_NO_ACCESS; /* parts of it lie apart */
-	return place.host_va % sizeof(uint64_t) == 0 ? RESP_NEXT : RESP_INVALID;
+	return place.host_va % len_bytes == 0 ? RESP_NEXT : RESP_INVALID;
 }
 
 /* What the region lets anyone do; nothing is asked for a message without bytes [IBTA1 C9-88]. */
@@ -163,6 +176,8 @@ HOT enum resp_step check_region(const struct nic *nic, const struct nic_qp *qp,
 
 	if (pkt->info->kind == ROCE_KIND_ATOMIC_REQ)
 		return check_atomic(nic, qp, pkt);
+	if (pkt->info->headers & ROCE_H_IETH)
+		return nic_mkey_invalidates(nic, qp, ieth_rkey(pkt)) ? RESP_NEXT : RESP_NO_ACCESS;
 	if (!pkt->info->reth_off || reth_len(pkt) == 0)
 		return RESP_NEXT;
 	verdict =
@@ -312,19 +327,24 @@ static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault 
 HOT void complete_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 			  const struct nic_from *from)
 {
-	bool imm = pkt->info->imm_off != 0;
+	uint8_t last = pkt->info->headers & (ROCE_H_IMM | ROCE_H_IETH);
 	bool write = pkt->info->kind == ROCE_KIND_WRITE;
 	struct nic_done done = {
-	    .opcode = write ? CQE_RESP_WR_IMM
-		      : imm ? CQE_RESP_SEND_IMM
-			    : CQE_RESP_SEND,
+	    .opcode = write		   ? CQE_RESP_WR_IMM
+		      : last == 0	   ? CQE_RESP_SEND
+		      : last == ROCE_H_IMM ? CQE_RESP_SEND_IMM
+					   : CQE_RESP_SEND_INV,
 	    .solicited = pkt->se,
 	    .wqe_counter = use_receive(qp),
 	    .byte_cnt = qp->rx_off,
-	    .imm = imm ? be32_load(pkt->header + pkt->info->imm_off) : 0,
 	    .from = from,
 	};
 
+	/* Either is the last header. */
+	if (last != 0)
+		done.imm = be32_load(pkt->header + pkt->info->header_bytes - ROCE_IMM_BYTES);
+	if (done.opcode == CQE_RESP_SEND_INV)
+		nic_mkey_invalidate(nic, done.imm);
 	nic_cq_done(nic, qp, qp->cqn_recv, &done);
 }
 
@@ -466,20 +486,51 @@ static void apply_read(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 	make_due(nic, qp, slot);
 }
 
-static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+/* The payload is the wire's, which may change under us: it is read once. */
+static struct nic_atomic decode_atomic(const struct nic_pkt *pkt)
 {
 	const uint8_t *eth = pkt->header + pkt->info->atomic_off;
-	bool is_add = (pkt->opcode & ~ROCE_TRANSPORT_MASK) == ROCE_OP_RC_FETCH_ADD;
+	struct nic_atomic atomic = {
+	    .swap_add = be64_load(eth + ROCE_ATOMIC_SWAP_ADD_OFF),
+	    .compare = be64_load(eth + ROCE_ATOMIC_COMPARE_OFF),
+	    .len_bytes = atomic_bytes(pkt),
+	};
+
+	if (pkt->info->payload == ROCE_PAYLOAD_MASKS) {
+		atomic.swap_mask = be64_load(pkt->payload);
+		atomic.compare_mask = be64_load(pkt->payload + 8);
+	}
+	switch (pkt->opcode & (uint8_t)~ROCE_TRANSPORT_MASK) {
+	case ROCE_OP_RC_CMP_SWAP:
+		atomic.opcode = WQE_OP_ATOMIC_CS;
+		return atomic;
+	case ROCE_OP_RC_FETCH_ADD:
+		atomic.opcode = WQE_OP_ATOMIC_FA;
+		return atomic;
+	case ROCE_OP_RC_MASKED_CS_4:
+	case ROCE_OP_RC_MASKED_CS_8:
+		atomic.opcode = WQE_OP_ATOMIC_MASKED_CS;
+		return atomic;
+	case ROCE_OP_RC_MASKED_FA_4:
+	case ROCE_OP_RC_MASKED_FA_8:
+		atomic.opcode = WQE_OP_ATOMIC_MASKED_FA;
+		return atomic;
+	}
+	UNREACHABLE();
+}
+
+static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	struct nic_atomic atomic = decode_atomic(pkt);
 	struct nic_res *res;
 	struct nic_place place;
 	uint64_t old;
 	uint32_t slot;
 
-	if (nic_mem_check(nic, nic_peer_of(qp), atomic_rkey(pkt), atomic_va(pkt), sizeof(old),
+	if (nic_mem_check(nic, nic_peer_of(qp), atomic_rkey(pkt), atomic_va(pkt), atomic.len_bytes,
 			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		UNREACHABLE();
-	if (!nic_mem_atomic_at(nic, is_add, &place, be64_load(eth + ROCE_ATOMIC_COMPARE_OFF),
-			       be64_load(eth + ROCE_ATOMIC_SWAP_ADD_OFF), &old)) {
+	if (!nic_mem_atomic_at(nic, &atomic, &place, &old)) {
 		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
 		return;
 	}

@@ -25,6 +25,7 @@ static bool opcode_ok(const struct nic_qp *qp, uint8_t opcode)
 		return true;
 	case WQE_OP_WRITE:
 	case WQE_OP_WRITE_IMM:
+	case WQE_OP_UMR:
 		return qp->type == NIC_QP_UC;
 	}
 	return false;
@@ -78,6 +79,8 @@ static bool start(struct nic *nic, struct nic_qp *qp)
 		op.flags = nic_req_flags(qp, wqe);
 		op.psn_count = nic_req_psn_count(qp, wqe);
 		wqe->owner = nic_wqe_owner(qp, qp->op_head);
+		if (wqe->opcode == WQE_OP_UMR)
+			fault = nic_umr_run(nic, qp, wqe);
 	}
 	*nic_op_at(nic, qp, qp->op_head++) = op;
 	qp->sq_next = (uint16_t)(qp->sq_next + op.wqebb_count);

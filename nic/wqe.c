@@ -8,6 +8,8 @@
  */
 #include "nic/nic_priv.h"
 
+#include "abi/mlx5_umr.h"
+
 #define FAULT_NONE   ((struct nic_fault){0})
 #define FAULT_QP_OP  ((struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE})
 #define FAULT_LENGTH ((struct nic_fault){CQE_SYND_LOCAL_LENGTH, CQE_VENDOR_NONE})
@@ -71,12 +73,35 @@ static void decode_raddr(struct nic_wqe *wqe, uint32_t at)
 	wqe->rkey = be32_load(seg + 8);
 }
 
+/* [mlx5dv.h mlx5_wqe_atomic_seg], and with masks [ucx-mlx5]; head_bytes has looked at opmod. */
 static void decode_atomic(struct nic_wqe *wqe, uint32_t at)
 {
 	const uint8_t *seg = wqe->raw + at + sizeof(struct wqe_raddr_seg);
+	bool is_small = wqe->raw[0] == WQE_OPMOD_ATOMIC_32;
+	struct nic_atomic *atomic = &wqe->atomic;
 
-	wqe->swap_add = be64_load(seg);
-	wqe->compare = be64_load(seg + 8);
+	*atomic = (struct nic_atomic){
+	    .swap_add = be64_load(seg),
+	    .compare = be64_load(seg + 8),
+	    .opcode = wqe->opcode,
+	    .len_bytes = sizeof(uint64_t),
+	};
+	if (wqe->opcode == WQE_OP_ATOMIC_CS || wqe->opcode == WQE_OP_ATOMIC_FA)
+		return;
+	if (is_small) {
+		atomic->len_bytes = sizeof(uint32_t);
+		atomic->swap_add = be32_load(seg);
+		atomic->compare = be32_load(seg + 4);
+		atomic->swap_mask = be32_load(seg + 8);
+		atomic->compare_mask = be32_load(seg + 12);
+	} else if (wqe->opcode == WQE_OP_ATOMIC_MASKED_CS) {
+		atomic->swap_mask = be64_load(seg + 16);
+		atomic->compare_mask = be64_load(seg + 24);
+	}
+	if (wqe->opcode == WQE_OP_ATOMIC_MASKED_FA) {
+		atomic->swap_mask = atomic->compare; /* the boundary */
+		atomic->compare = atomic->compare_mask = 0;
+	}
 }
 
 /* What stands between ctrl and the segments of the opcode: the SRQ at an XRC target, or where a
@@ -100,21 +125,36 @@ static bool decode_address(const struct nic *nic, const struct nic_qp *qp, struc
 }
 
 /* Bytes of ctrl and the segments of the opcode; 0: one that we do not execute. */
-static uint32_t head_bytes(uint8_t opcode)
+static uint32_t head_bytes(const struct nic_wqe *wqe)
 {
-	switch (opcode) {
+	uint32_t address = sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg);
+	uint8_t opmod = wqe->raw[0];
+
+	switch (wqe->opcode) {
 	case WQE_OP_NOP:
 	case WQE_OP_SEND:
 	case WQE_OP_SEND_IMM:
+	case WQE_OP_SEND_INVAL:
+	case WQE_OP_UMR:
 		return sizeof(struct wqe_ctrl_seg);
 	case WQE_OP_WRITE:
 	case WQE_OP_WRITE_IMM:
 	case WQE_OP_READ:
-		return sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg);
+		return address;
 	case WQE_OP_ATOMIC_CS:
 	case WQE_OP_ATOMIC_FA:
-		return sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg) +
-		       sizeof(struct wqe_atomic_seg);
+		return address + sizeof(struct wqe_atomic_seg);
+	case WQE_OP_ATOMIC_MASKED_CS:
+	case WQE_OP_ATOMIC_MASKED_FA:
+		if (opmod == WQE_OPMOD_ATOMIC_64 && wqe->opcode == WQE_OP_ATOMIC_MASKED_CS)
+			return address + sizeof(struct wqe_masked_cs64_seg);
+		if (opmod == WQE_OPMOD_ATOMIC_64 || opmod == WQE_OPMOD_ATOMIC_32)
+			return address + sizeof(struct wqe_masked_fa64_seg);
+		break;
+	case WQE_OP_MMO:
+		if (opmod == WQE_OPMOD_MMO_DMA)
+			return sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_mmo_seg);
+		break;
 	}
 	return 0;
 }
@@ -130,17 +170,31 @@ static void start(struct nic_wqe *wqe)
 	wqe->at_off = 0;
 }
 
+/* An entry that sends nothing. */
+static struct nic_fault decode_local(struct nic_wqe *wqe, uint32_t head, uint32_t bytes)
+{
+	wqe->raw_bytes = bytes;
+	if (wqe->opcode != WQE_OP_MMO)
+		return FAULT_NONE;
+	if (head > bytes || !decode_data(wqe, head, bytes) || wqe->inline_mask)
+		return FAULT_QP_OP;
+	if (wqe->piece_count != 2 || wqe->pieces[0].len_bytes != wqe->pieces[1].len_bytes)
+		return FAULT_QP_OP;
+	wqe->len_bytes = wqe->pieces[0].len_bytes;
+	return FAULT_NONE;
+}
+
 static struct nic_fault decode(const struct nic *nic, const struct nic_qp *qp, struct nic_wqe *wqe,
 			       uint32_t bytes)
 {
-	uint32_t head = head_bytes(wqe->opcode);
+	uint32_t head = head_bytes(wqe);
 	uint32_t address = address_bytes(qp, wqe);
 	uint32_t at = sizeof(struct wqe_ctrl_seg) + address;
 
 	if (head == 0)
 		return FAULT_QP_OP;
-	if (wqe->opcode == WQE_OP_NOP)
-		return FAULT_NONE;
+	if (nic_opcode_local(wqe->opcode))
+		return decode_local(wqe, head, bytes);
 	if (head + address > bytes)
 		return FAULT_QP_OP;
 	if (address != 0 && !decode_address(nic, qp, wqe))
@@ -156,7 +210,7 @@ static struct nic_fault decode(const struct nic *nic, const struct nic_qp *qp, s
 	if (wqe->opcode == WQE_OP_READ && wqe->inline_mask)
 		return FAULT_QP_OP;
 	if (head > sizeof(struct wqe_ctrl_seg) + sizeof(struct wqe_raddr_seg) &&
-	    (wqe->inline_mask || wqe->len_bytes != sizeof(uint64_t)))
+	    (wqe->inline_mask || wqe->len_bytes != wqe->atomic.len_bytes))
 		return FAULT_LENGTH;
 	return FAULT_NONE;
 }

@@ -608,8 +608,6 @@ static void put_ctrl(struct builder *b, const struct fake_qp *qp, const struct f
 uint16_t fake_post(struct fake_qp *qp, const struct fake_wr *wr)
 {
 	struct builder b = {.used = sizeof(struct wqe_ctrl_seg)};
-	uint16_t index = qp->sq_pi;
-	uint32_t blocks;
 
 	if (qp->type == NIC_QP_XRC_INI && wr->opcode != WQE_OP_NOP) {
 		be32_store(b.bytes + b.used, wr->srqn);
@@ -617,7 +615,8 @@ uint16_t fake_post(struct fake_qp *qp, const struct fake_wr *wr)
 	}
 	if (wr->to)
 		put_address(&b, wr->to);
-	if (wr->opcode != WQE_OP_SEND && wr->opcode != WQE_OP_SEND_IMM && wr->opcode != WQE_OP_NOP)
+	if (wr->opcode != WQE_OP_SEND && wr->opcode != WQE_OP_SEND_IMM &&
+	    wr->opcode != WQE_OP_SEND_INVAL && wr->opcode != WQE_OP_NOP)
 		put_remote(&b, wr);
 	if (wr->opcode == WQE_OP_ATOMIC_CS || wr->opcode == WQE_OP_ATOMIC_FA)
 		put_atomic(&b, wr);
@@ -626,14 +625,7 @@ uint16_t fake_post(struct fake_qp *qp, const struct fake_wr *wr)
 	if (wr->inline_data)
 		put_inline(&b, wr);
 	put_ctrl(&b, qp, wr);
-	blocks = wqe_bb_count(b.used / WQE_UNIT_BYTES);
-	for (uint32_t i = 0; i < blocks; i++)
-		memcpy((uint8_t *)fake_mem(qp->world, qp->sq_va) +
-			   ((index + i) & (qp->sq_count - 1)) * WQE_BB_BYTES,
-		       b.bytes + i * WQE_BB_BYTES, WQE_BB_BYTES);
-	qp->last_index = index;
-	qp->sq_pi = (uint16_t)(index + blocks);
-	return index;
+	return fake_put_blocks(qp, b.bytes, b.used);
 }
 
 void fake_ring(struct fake_qp *qp)

@@ -248,6 +248,12 @@ struct fake_wr {
 
 /* fake_post - writes an entry to the send ring and returns its index (of its first block). */
 uint16_t fake_post(struct fake_qp *qp, const struct fake_wr *wr);
+/* fake_put_blocks - the same of an entry that is ready: bytes, a multiple of 16, of it. */
+uint16_t fake_put_blocks(struct fake_qp *qp, const uint8_t *entry, size_t bytes);
+/* fake_post_raw - the same of an entry whose segments behind ctrl are given: bytes of them, a
+ * multiple of 16. opmod_opcode: opmod << 8 | opcode. */
+uint16_t fake_post_raw(struct fake_qp *qp, uint32_t opmod_opcode, uint32_t imm,
+		       const void *segments, uint32_t bytes);
 /* fake_ring - stores the doorbell record, then writes the register. */
 void fake_ring(struct fake_qp *qp);
 /* fake_receive - posts a receive (the record too: that is all there is to it). */

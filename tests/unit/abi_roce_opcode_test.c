@@ -36,7 +36,7 @@ static void every_value_is_known_or_not(void **state)
 			assert_true(roce_opcode_is_request((uint8_t)op) !=
 				    roce_opcode_is_response((uint8_t)op));
 	}
-	assert_int_equal(known, 23 + 12 + 2 + 1 + 23);
+	assert_int_equal(known, 27 + 12 + 2 + 1 + 27);
 }
 
 /* Shows each kind of packet's headers, where they start, and its place in a message.
@@ -77,6 +77,7 @@ static void rows_have_their_offsets(void **state)
 	     {.header_bytes = 36, .reth_off = 16, .imm_off = 32}},
 	    {"XRC_READ_RESP_FIRST", 0xad, ROCE_FIRST, {.header_bytes = 16, .aeth_off = 12}},
 	    {"XRC_FETCH_ADD", 0xb4, ROCE_ONLY, {.header_bytes = 44, .atomic_off = 16}},
+	    {"RC_MASKED_FA_4", 0x1a, ROCE_ONLY, {.header_bytes = 40, .atomic_off = 12}},
 	    {"CNP", 0x81, ROCE_ONLY, {.header_bytes = 12}},
 	};
 

@@ -151,6 +151,8 @@ static void add_under_disturbance(void **state)
 	struct fake_world *w = fake_world_new(NULL);
 	uint64_t va = fake_alloc(w, 8), old;
 	const struct nic_place place = {.host_va = va};
+	const struct nic_atomic add = {
+	    .swap_add = 7, .opcode = WQE_OP_ATOMIC_FA, .len_bytes = sizeof(old)};
 
 	(void)state;
 	disturbed = w;
@@ -158,12 +160,12 @@ static void add_under_disturbance(void **state)
 	plain_cas = w->envs[0].mem_cas64;
 	w->envs[0].mem_cas64 = disturbing_cas;
 	disturbances = 3;
-	assert_true(nic_mem_atomic_at(w->nics[0], true, &place, 0, 7, &old));
+	assert_true(nic_mem_atomic_at(w->nics[0], &add, &place, &old));
 	assert_int_equal(old, 3000);
 	assert_int_equal(*(uint64_t *)fake_mem(w, va), 3007);
 	/* It gives up in the end, and says so. */
 	disturbances = 1 << 20;
-	assert_false(nic_mem_atomic_at(w->nics[0], true, &place, 0, 7, &old));
+	assert_false(nic_mem_atomic_at(w->nics[0], &add, &place, &old));
 	fake_world_free(w);
 }
 

@@ -122,7 +122,6 @@ static void invalid_requests(void **state)
 	    {"first of a short message", {{ROCE_OP_RC_WRITE_FIRST, 1024, 1024}}},
 	    {"write over 2^31", {{ROCE_OP_RC_WRITE_FIRST, 1024, 0x80000001}}},
 	    {"read over 2^31", {{ROCE_OP_RC_READ_REQ, 0, 0x80000001}}},
-	    {"send with invalidate", {{ROCE_OP_RC_SEND_ONLY_INV, 8, 0}}},
 	};
 
 	(void)state;

@@ -41,8 +41,8 @@ static void decodes_an_atomic(void **state)
 	assert_int_equal(wqe.fm_ce_se, WQE_FM_FENCE | WQE_CE_ALWAYS);
 	assert_int_equal(wqe.raddr, b.dst.va);
 	assert_int_equal(wqe.rkey, b.dst.key);
-	assert_int_equal(wqe.swap_add, wr.swap_add);
-	assert_int_equal(wqe.compare, wr.compare);
+	assert_int_equal(wqe.atomic.swap_add, wr.swap_add);
+	assert_int_equal(wqe.atomic.compare, wr.compare);
 	assert_int_equal(wqe.piece_count, 1);
 	assert_int_equal(wqe.pieces[0].lkey, b.src.key);
 	assert_int_equal(wqe.wqebb_count, 1);

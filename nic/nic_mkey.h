@@ -73,7 +73,7 @@ void nic_mkey_invalidate(struct nic *nic, uint32_t key);
 /* nic_steps_sum - puts the ends of a list's pieces right after some of them changed. */
 void nic_steps_sum(struct nic_step *steps, uint32_t count);
 
-/* ---- indirect.c: from a key that is made of pieces to the bytes ------------------------------- */
+/* ---- indirect.c: from a key that is made of pieces to the bytes ------------------------------ */
 
 /* What a look-up says. */
 enum nic_mem {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mr.c - protection domains, regions of host memory and of dma-bufs, address handles.
+ * mr.c - protection domains, regions of host memory and of dma-bufs.
  */
 #include "kern/state.h"
 
@@ -265,75 +265,4 @@ int kern_mr_destroy(struct kern *kern, const struct kern_object *mr)
 	if (!error && mr->is_dmabuf)
 		kern->env.dmabuf_unmap(kern->env.ctx, mr->host_va);
 	return error;
-}
-
-/* ---- address handles --------------------------------------------------------------------------
- */
-
-/*
- * The MAC address behind a GID. Nothing on our wires looks at it; it is made from the GID, locally
- * administered, so that the same destination always gives the same one.
- */
-static void dmac_of(const uint8_t gid[static 16], uint8_t mac[static 6])
-{
-	mac[0] = 0x02;
-	mac[1] = gid[11];
-	memcpy(mac + 2, gid + 12, 4);
-}
-
-/* [linux rdma_check_ah_attr]: on Ethernet every address has a global route. */
-static int check_ah(const struct kern *kern, const struct ib_uverbs_ah_attr *attr)
-{
-	const uint8_t *gid;
-
-	if (attr->port_num != KERN_PORT)
-		return -EINVAL;
-	if (!attr->is_global)
-		return kern->config.link_infiniband ? 0 : -EINVAL;
-	return kern_gid(kern, attr->grh.sgid_index, &gid);
-}
-
-static int write_dmac(struct kern_call *call, const struct ib_uverbs_ah_attr *attr)
-{
-	struct mlx5_ib_create_ah_resp resp = {
-	    .response_length = offsetof(struct mlx5_ib_create_ah_resp, reserved)};
-	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
-
-	if (out == 0 || call->kern->config.link_infiniband)
-		return 0;
-	if (out < resp.response_length)
-		return -EINVAL;
-	dmac_of(attr->grh.dgid, resp.dmac);
-	return kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, resp.response_length);
-}
-
-int kern_write_create_ah(struct kern_call *call)
-{
-	struct ib_uverbs_create_ah req;
-	struct ib_uverbs_create_ah_resp resp;
-	struct kern_object *pd, *ah;
-	int error;
-
-	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
-	if (error)
-		return error;
-	if (kern_object_find(call->file, req.pd_handle, KERN_PD, &pd))
-		return -EINVAL;
-	error = check_ah(call->kern, &req.attr);
-	if (error)
-		return error;
-	if (call->kern->ah_count == KERN_AH_COUNT_MAX)
-		return -ENOMEM;
-	error = write_dmac(call, &req.attr);
-	if (error)
-		return error;
-	ah = kern_object_create(call->file, KERN_AH);
-	if (!ah)
-		return -ENOMEM;
-	call->kern->ah_count++;
-	ah->user_handle = req.user_handle;
-	kern_object_use(ah, 0, pd);
-	call->new_object = ah;
-	resp.ah_handle = kern_object_handle(ah);
-	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }

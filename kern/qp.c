@@ -16,6 +16,7 @@ enum {
 };
 
 struct qp_args {
+	enum nic_qp_type type;
 	struct ib_uverbs_qp_cap cap;
 	uint64_t user_handle;
 	uint32_t flags;
@@ -27,13 +28,23 @@ struct qp_args {
 };
 
 /* [linux uverbs_std_types_qp.c]: which types exist, and which of them this device has. */
-static int check_type(uint64_t type)
+static int read_type(struct kern_call *call, enum nic_qp_type *nic_type)
 {
+	uint64_t type;
+	int error = kern_call_const(call, UVERBS_ATTR_CREATE_QP_TYPE, UINT32_MAX, &type);
+
+	if (error)
+		return error;
 	switch (type) {
 	case IB_UVERBS_QPT_RC:
+		*nic_type = NIC_QP_RC;
 		return 0;
 	case IB_UVERBS_QPT_UC:
+		*nic_type = NIC_QP_UC;
+		return 0;
 	case IB_UVERBS_QPT_UD:
+		*nic_type = NIC_QP_UD;
+		return 0;
 	case IB_UVERBS_QPT_RAW_PACKET:
 	case IB_UVERBS_QPT_XRC_INI:
 	case IB_UVERBS_QPT_XRC_TGT:
@@ -58,7 +69,6 @@ static int read_core_part(struct kern_call *call, struct qp_args *args)
 	    IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |
 	    IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |
 	    IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
-	uint64_t type;
 	int error;
 
 	error = kern_call_read(call, UVERBS_ATTR_CREATE_QP_CAP, &args->cap, sizeof(args->cap));
@@ -66,9 +76,7 @@ static int read_core_part(struct kern_call *call, struct qp_args *args)
 		error = kern_call_read(call, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &args->user_handle,
 				       sizeof(args->user_handle));
 	if (!error)
-		error = kern_call_const(call, UVERBS_ATTR_CREATE_QP_TYPE, UINT32_MAX, &type);
-	if (!error)
-		error = check_type(type);
+		error = read_type(call, &args->type);
 	if (!error)
 		error = read_objects(call, args);
 	if (!error)
@@ -76,8 +84,9 @@ static int read_core_part(struct kern_call *call, struct qp_args *args)
 		    kern_call_flags(call, UVERBS_ATTR_CREATE_QP_FLAGS, flags_known, &args->flags);
 	if (error)
 		return error;
-	/* The other flags are for raw packets and datagrams. */
-	if (args->flags & ~(uint32_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
+	/* The other flags are for raw packets. */
+	if (args->flags & ~(uint32_t)(IB_UVERBS_QP_CREATE_SQ_SIG_ALL |
+				      IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
 		return -EINVAL;
 	if (kern_call_attr(call, UVERBS_ATTR_CREATE_QP_SOURCE_QPN))
 		return -EINVAL;
@@ -140,7 +149,7 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	uint64_t buf_bytes = ((uint64_t)args->rq_wqe_count << driver->rq_wqe_shift) +
 			     ((uint64_t)driver->sq_wqe_count << SQ_WQEBB_LOG2);
 	struct nic_qp_attr attr = {
-	    .type = NIC_QP_RC,
+	    .type = args->type,
 	    .pdn = args->pd->number,
 	    .cqn_send = args->send_cq->number,
 	    .cqn_recv = args->recv_cq->number,
@@ -152,6 +161,7 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	    /* Version 0 completions carry no user index: the driver looks for the number. */
 	    .user_index = qp->file->cqe_version ? driver->uidx : 0,
 	    .sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
+	    .own_multicast_blocked = args->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
 	    .cookie = kern_object_handle(qp),
 	};
 
@@ -165,6 +175,7 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 static void fill_object(struct kern_call *call, struct kern_object *qp, const struct qp_args *args)
 {
 	qp->user_handle = args->user_handle;
+	qp->qp_type = args->type;
 	qp->cap = args->cap;
 	qp->rq_wqe_count = args->rq_wqe_count;
 	qp->sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
@@ -224,8 +235,13 @@ int kern_qp_destroy(struct kern_call *call)
 {
 	struct kern_destroyed events;
 	struct ib_uverbs_destroy_qp_resp resp;
-	int error = kern_object_destroy(call->attrs[0].object, &events);
+	struct kern_object *qp = call->attrs[0].object;
+	int error;
 
+	/* Who attached it has to detach it first [linux uverbs_free_qp]. */
+	if (nic_mcast_count(call->kern->nic, qp->number) != 0)
+		return -EBUSY;
+	error = kern_object_destroy(qp, &events);
 	if (error)
 		return error;
 	resp.events_reported = events.async_events;

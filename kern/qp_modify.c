@@ -14,8 +14,8 @@
 
 enum {
 	MASK_STANDARD = (1 << 21) - 1,
-	/* Not offered: datagrams' key, a second path, resizing. */
-	MASK_REFUSED = UV_QP_QKEY | UV_QP_ALT_PATH | UV_QP_CAP,
+	/* Not offered: a second path, resizing. */
+	MASK_REFUSED = UV_QP_ALT_PATH | UV_QP_CAP,
 	PATH_MIGRATED = 0,
 	HOP_LIMIT_DEFAULT = 64,
 	FLOW_LABEL_MASK = 0xfffff,
@@ -41,6 +41,7 @@ static const struct {
     {UV_QP_SQ_PSN, NIC_QP_SET_SQ_PSN_F},
     {UV_QP_MAX_DEST_RD_ATOMIC, NIC_QP_SET_DEST_RD_ATOMIC_F},
     {UV_QP_DEST_QPN, NIC_QP_SET_DEST_QPN_F},
+    {UV_QP_QKEY, NIC_QP_SET_QKEY_F},
 };
 
 /* enum uv_qp_state and enum nic_qp_state have the same values. */
@@ -203,6 +204,7 @@ static int params_from(const struct kern *kern, const struct ib_uverbs_modify_qp
 	    .rq_psn = req->rq_psn & 0xffffff,
 	    .sq_psn = req->sq_psn & 0xffffff,
 	    .dest_qpn = req->dest_qp_num & 0xffffff,
+	    .qkey = req->qkey,
 	};
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++)
 		if (req->attr_mask & masks[i].verbs)
@@ -339,6 +341,7 @@ int kern_write_query_qp(struct kern_call *call)
 	    .max_recv_wr = qp->rq_wqe_count,
 	    .max_recv_sge = qp->cap.max_recv_sge,
 	    .max_inline_data = qp->cap.max_inline_data,
+	    .qkey = params.qkey,
 	    .rq_psn = params.rq_psn,
 	    .sq_psn = params.sq_psn,
 	    .dest_qp_num = params.dest_qpn,
@@ -356,6 +359,7 @@ int kern_write_query_qp(struct kern_call *call)
 	    .rnr_retry = params.rnr_retry,
 	    .sq_sig_all = qp->sq_signal_all,
 	};
-	path_to(&params, kern->config.link_infiniband, &resp.dest);
+	if (qp->qp_type != NIC_QP_UD)
+		path_to(&params, kern->config.link_infiniband, &resp.dest);
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }

@@ -141,6 +141,7 @@ int kern_write_query_device_ex(struct kern_call *call)
 
 static struct ib_uverbs_query_port_resp port_facts(const struct kern *kern)
 {
+	const struct nic_counters *counters = nic_counters(kern->nic);
 	const struct kern_config *config = &kern->config;
 	bool ib = config->link_infiniband;
 
@@ -158,6 +159,8 @@ static struct ib_uverbs_query_port_resp port_facts(const struct kern *kern)
 	    .max_vl_num = ib,
 	    .active_width = 2,  /* 4X */
 	    .active_speed = 32, /* EDR: 100 Gb/s over 4 lanes */
+	    .bad_pkey_cntr = (uint32_t)counters->rx_drop_pkey,
+	    .qkey_viol_cntr = (uint32_t)counters->rx_drop_qkey,
 	    .link_layer = ib ? UV_LINK_LAYER_INFINIBAND : UV_LINK_LAYER_ETHERNET,
 	    .flags = ib ? 0 : IB_UVERBS_QPF_GRH_REQUIRED,
 	};

@@ -78,6 +78,7 @@ struct kern_object {
 	uint32_t comp_events;       /* sent and not withdrawn */
 	uint32_t async_events;
 	struct kern_object *uses[KERN_USES_MAX]; /* PD, send CQ, receive CQ, ...; NULL: none */
+	enum nic_qp_type qp_type;                /* of a queue pair */
 	struct ib_uverbs_qp_cap cap;             /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
 	uint32_t cqe_count;      /* of a completion queue: what its ring has */
@@ -369,6 +370,8 @@ int kern_write_alloc_pd(struct kern_call *call);
 int kern_write_reg_mr(struct kern_call *call);
 int kern_reg_dmabuf_mr(struct kern_call *call);
 int kern_write_create_ah(struct kern_call *call);
+int kern_write_attach_mcast(struct kern_call *call);
+int kern_write_detach_mcast(struct kern_call *call);
 int kern_cq_create(struct kern_call *call);
 int kern_cq_destroy(struct kern_call *call);
 int kern_write_resize_cq(struct kern_call *call);

@@ -332,12 +332,12 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 	memcpy(rig->config.gids[0], gids[infiniband], sizeof(gids[0]));
 	if (infiniband) {
 		rig->config.link_infiniband = true;
-		rig->config.lid = RIG_LID;
+		rig->config.lid = rig->config.limits.lid = RIG_LID;
 		rig->config.netdev = NULL;
 	}
 	rig->nic_arena = map(nic_arena_bytes(&limits));
 	rig->kern_arena = map(kern_arena_bytes(&rig->config));
-	rig->nic = nic_init(rig->nic_arena, &limits, &rig->nic_env, 1);
+	rig->nic = nic_init(rig->nic_arena, &rig->config.limits, &rig->nic_env, 1);
 	rig->kern = kern_init(rig->kern_arena, &rig->config, &rig->kern_env, rig->nic);
 	rig->now_ns = 1000000;
 	ASSERT(kern_open(rig->kern, &rig->file) == 0);

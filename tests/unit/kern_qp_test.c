@@ -430,8 +430,6 @@ static void create_refusals(void **state)
 		struct rig_qp qp;
 		int error;
 	} rows[] = {
-	    {"unconnected", {.type = IB_UVERBS_QPT_UC}, -EOPNOTSUPP},
-	    {"datagram", {.type = IB_UVERBS_QPT_UD}, -EOPNOTSUPP},
 	    {"XRC", {.type = IB_UVERBS_QPT_XRC_TGT}, -EOPNOTSUPP},
 	    {"DC", {.type = IB_UVERBS_QPT_DRIVER}, -EOPNOTSUPP},
 	    {"no such type", {.type = 7}, -EINVAL},

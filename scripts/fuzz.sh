@@ -85,7 +85,8 @@ coverage() {
 		kern/ctx.c kern/mr.c kern/cq.c kern/qp.c kern/qp_modify.c kern/query.c \
 		host/local.c host/registry.c host/door.c host/udp_rx.c host/seal.c \
 		tools/frame.c tools/xfer_proto.c \
-		tools/perf_proto.c tools/pcap_read.c tools/units.c soft/config.c fault/parse.c \
+		tools/xfer.c tools/send.c tools/recv.c tools/perf_proto.c tools/pcap_read.c \
+		tools/units.c soft/config.c fault/parse.c \
 		lib/endpoint.c) |
 		awk '/\.c / || /^TOTAL/ { printf "  %-24s %5d lines %7s\n", $1, $8, $10 }'
 }

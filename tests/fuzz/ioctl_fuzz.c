@@ -400,7 +400,7 @@ static int step_command(void)
 	return rig_run(&rig);
 }
 
-/* ---- dma-bufs and entries --------------------------------------------------------------------
+/* ---- dma-bufs and entries -----------------------------------------------------------------------
  */
 
 static int step_dmabuf(void)
@@ -513,7 +513,7 @@ static int step_post(void)
 	return 0;
 }
 
-/* ---- questions, and what is no call -----------------------------------------------------------
+/* ---- questions, and what is no call -------------------------------------------------------------
  */
 
 /* The calls that only ask: device, port, GIDs. What they are asked with is any. */

@@ -97,7 +97,7 @@ static uint32_t owner_of(uint32_t qpn)
 	return NOBODY;
 }
 
-/* ---- the second opinion ------------------------------------------------------------------------
+/* ---- the second opinion -------------------------------------------------------------------------
  */
 
 /* The ICRC of the packet at bth if it had this identification. */
@@ -181,7 +181,7 @@ static void took(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
 	FUZZ_CHECK(!"a packet came that may not");
 }
 
-/* ---- what comes --------------------------------------------------------------------------------
+/* ---- what comes ---------------------------------------------------------------------------------
  */
 
 static void address_of(struct message *message)
@@ -330,7 +330,7 @@ static void add_message(void)
 		message->len -= 1 + fuzz_u8(&world.in) % message->len;
 }
 
-/* ---- what is expected --------------------------------------------------------------------------
+/* ---- what is expected ---------------------------------------------------------------------------
  */
 
 static bool goes_anywhere(const struct expected *expected)
@@ -382,7 +382,7 @@ static void expect_message(const struct message *message)
 		       message->len - at < segment_bytes ? message->len - at : segment_bytes);
 }
 
-/* ---- the kernel --------------------------------------------------------------------------------
+/* ---- the kernel ---------------------------------------------------------------------------------
  */
 
 static void *control_add(struct msghdr *msg, size_t *used, int level, int type, size_t len)
@@ -436,7 +436,7 @@ int recvmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags,
 	return (int)world.message_count;
 }
 
-/* ---- a run -------------------------------------------------------------------------------------
+/* ---- a run --------------------------------------------------------------------------------------
  */
 
 static void world_open(uint8_t how)

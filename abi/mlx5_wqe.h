@@ -162,6 +162,13 @@ struct wqe_inline_seg {
 #define WQE_INLINE_F 0x80000000u
 #define WQE_BYTE_COUNT_MASK 0x7fffffffu
 
+/* What a receive entry of a queue pair with signatures begins with. */
+struct wqe_receive_sig_seg {
+	uint8_t reserved0[4];
+	uint8_t signature;
+	uint8_t reserved1[11];
+};
+
 struct wqe_srq_next_seg {
 	uint8_t reserved0[2];
 	struct be16 next_wqe_index;
@@ -181,6 +188,7 @@ _Static_assert(sizeof(struct wqe_masked_fa32_seg) == 16, "4-byte masked add is o
 _Static_assert(sizeof(struct wqe_data_seg) == 16, "data is one unit");
 _Static_assert(sizeof(struct wqe_inline_seg) == 4, "inline starts with one word");
 _Static_assert(sizeof(struct wqe_srq_next_seg) == 16, "next is one unit");
+_Static_assert(sizeof(struct wqe_receive_sig_seg) == 16, "signature is one unit");
 
 /* wqe_ctrl_op - the ctrl word of an entry whose first block is the index-th since reset. */
 static inline struct be32 wqe_ctrl_op(uint8_t opmod, uint16_t index, enum wqe_opcode opcode)

@@ -93,11 +93,13 @@ static int read_core_part(struct kern_call *call, struct qp_args *args)
 	return 0;
 }
 
-/* Scatter to CQE is a permission, which this device never uses. */
+/* Scatter to CQE is a permission, which this device never uses. Signatures of entries are there and
+ * not checked: nothing between the application and this device can damage one. */
 static int check_driver_flags(const struct kern_call *call, const struct mlx5_ib_create_qp *driver)
 {
 	const uint32_t flags_known = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |
-				     MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_UAR_PAGE_INDEX;
+				     MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_BFREG_INDEX |
+				     MLX5_QP_FLAG_UAR_PAGE_INDEX;
 
 	if (driver->flags & ~flags_known)
 		return -EINVAL;
@@ -162,6 +164,7 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	    .user_index = qp->file->cqe_version ? driver->uidx : 0,
 	    .sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
 	    .own_multicast_blocked = args->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
+	    .rq_signed = driver->flags & MLX5_QP_FLAG_SIGNATURE,
 	    .cookie = kern_object_handle(qp),
 	};
 

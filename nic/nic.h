@@ -348,6 +348,7 @@ struct nic_qp_attr {
 	bool cqe_srqn; /* those of receives of an SRQ carry its number instead (CQE version 0) */
 	bool sq_signal_all;
 	bool own_multicast_blocked; /* UD: it does not get what it sends to a group itself */
+	bool rq_signed; /* receive entries begin with a signature, which is not looked at */
 	uint64_t cookie;
 };
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);

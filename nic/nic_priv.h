@@ -239,6 +239,7 @@ struct nic_qp {
 	uint8_t state;     /* enum nic_qp_state */
 	uint8_t mtu_log2;
 	bool sq_signal_all;
+	bool rq_signed;
 	bool sq_halted;   /* an operation has failed: start no other */
 	bool sq_stalled;  /* the next entry waits until an operation completes */
 	bool overdue;     /* UC, UD: what the wire has no room for now is lost */

@@ -190,6 +190,7 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	qp->sq_mask = (uint16_t)(attr->sq_wqebb_count - 1);
 	qp->rq_count = attr->rq_wqe_count;
 	qp->rq_size_log2 = (uint8_t)attr->rq_wqe_size_log2;
+	qp->rq_signed = attr->rq_signed;
 	qp->pdn = attr->pdn;
 	qp->cqn_send = attr->cqn_send;
 	qp->user_index = attr->user_index;

@@ -315,7 +315,7 @@ bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp)
 	if (!nic_mem_read(nic, wqe->raw, qp->rq_va + ((uint64_t)slot << qp->rq_size_log2),
 			  size_bytes))
 		return false;
-	decode_receive(wqe, 0, size_bytes);
+	decode_receive(wqe, qp->rq_signed ? sizeof(struct wqe_receive_sig_seg) : 0, size_bytes);
 	wqe->owner = owner;
 	return true;
 }

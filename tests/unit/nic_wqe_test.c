@@ -189,12 +189,30 @@ static void copies_have_an_owner(void **state)
 	bed_close(&b);
 }
 
+/* A signed receive: what stands first is no piece, whatever it holds. */
+static void signed_receives(void **state)
+{
+	struct bed b = bed_open(NULL);
+	const struct fake_piece pieces[] = {{0x1234, 77, 0xdead}, {b.dst.va, 100, b.dst.key}};
+
+	(void)state;
+	nic_qp_find(b.w->nics[1], b.pair.b.qpn)->rq_signed = true;
+	for (uint16_t i = 0; i < 40; i++) {
+		fake_receive(&b.pair.b, pieces, 2);
+		bed_post(&b, WQE_OP_SEND, 100);
+		fake_settle(b.w);
+		expect_done(&b.pair.b.recv_cq, CQE_RESP_SEND, i, 100);
+	}
+	assert_memory_equal(bed_dst(&b), bed_src(&b), 100);
+	bed_close(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(decodes_an_atomic),    cmocka_unit_test(mixed_segments),
 	    cmocka_unit_test(random_rings),         cmocka_unit_test(random_entries_run),
-	    cmocka_unit_test(copies_have_an_owner),
+	    cmocka_unit_test(copies_have_an_owner), cmocka_unit_test(signed_receives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

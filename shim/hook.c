@@ -55,6 +55,7 @@ typedef int start_fn(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 typedef int arm_fn(struct ibv_cq *cq, int solicited_only);
 typedef int post_fn(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 typedef int complete_fn(struct ibv_qp_ex *qp);
+typedef int clock_fn(struct ibv_context *context, struct ibv_values_ex *values);
 
 /* A poll that finds something costs a call more; one that does not looks again after the pass. */
 static inline int poll_with(poll_fn *real, struct ibv_cq *cq, int count, struct ibv_wc *wc)
@@ -104,6 +105,14 @@ static inline int complete_with(complete_fn *real, struct ibv_qp_ex *qp)
 	return error;
 }
 
+/* The clock's page shows the time of the last pass. */
+static inline int clock_with(clock_fn *real, struct ibv_context *context,
+			     struct ibv_values_ex *values)
+{
+	each_port(host_port_progress);
+	return real(context, values);
+}
+
 /* ---- the stand-ins -----------------------------------------------------------------------------
  */
 
@@ -116,11 +125,12 @@ struct hook_kind {
 
 #define PLACES(X, kind)                                                                         \
 	X(kind, 0)                                                                              \
-	X(kind, 1) X(kind, 2) X(kind, 3) X(kind, 4) X(kind, 5) X(kind, 6) X(kind, 7) X(kind, 8) \
-	    X(kind, 9) X(kind, 10) X(kind, 11) X(kind, 12) X(kind, 13) X(kind, 14) X(kind, 15)  \
-		X(kind, 16) X(kind, 17) X(kind, 18) X(kind, 19) X(kind, 20) X(kind, 21)         \
-		    X(kind, 22) X(kind, 23) X(kind, 24) X(kind, 25) X(kind, 26) X(kind, 27)     \
-			X(kind, 28) X(kind, 29) X(kind, 30) X(kind, 31)
+	X(kind, 1)                                                                              \
+	X(kind, 2) X(kind, 3) X(kind, 4) X(kind, 5) X(kind, 6) X(kind, 7) X(kind, 8) X(kind, 9) \
+	    X(kind, 10) X(kind, 11) X(kind, 12) X(kind, 13) X(kind, 14) X(kind, 15) X(kind, 16) \
+		X(kind, 17) X(kind, 18) X(kind, 19) X(kind, 20) X(kind, 21) X(kind, 22)         \
+		    X(kind, 23) X(kind, 24) X(kind, 25) X(kind, 26) X(kind, 27) X(kind, 28)     \
+			X(kind, 29) X(kind, 30) X(kind, 31)
 #define NAME(kind, place) (void *)kind##_##place,
 #define STAND(kind, place)                                                              \
 	static int kind##_##place(kind##_PARAMETERS)                                    \
@@ -143,12 +153,15 @@ struct hook_kind {
 #define post_ARGUMENTS      qp, wr, bad
 #define complete_PARAMETERS struct ibv_qp_ex *qp
 #define complete_ARGUMENTS  qp
+#define clock_PARAMETERS    struct ibv_context *context, struct ibv_values_ex *values
+#define clock_ARGUMENTS     context, values
 
 KIND(poll)
 KIND(start)
 KIND(arm)
 KIND(post)
 KIND(complete)
+KIND(clock)
 
 /* ---- replacing ---------------------------------------------------------------------------------
  */
@@ -220,6 +233,15 @@ static bool replace_in_context(uint64_t va, int fd)
 	return false;
 }
 
+/* The context is known to be libibverbs'; it is of the kind that has more functions in front. */
+static void replace_in_front(struct ibv_context *context)
+{
+	struct verbs_context *front = verbs_get_ctx(context);
+
+	if (front && is_mapped((uintptr_t)front, offsetof(struct verbs_context, context)))
+		replace(&clock_kind, (void **)&front->query_rt_values);
+}
+
 static bool read_context(uint64_t va, size_t offset, uint64_t *context)
 {
 	return va != 0 && host_guard_read(NULL, context, va + offset, sizeof(*context));
@@ -231,8 +253,11 @@ static void replace_in_cq(uint64_t va, int fd)
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)(uintptr_t)va;
 	uint64_t context;
 
-	if (read_context(va, offsetof(struct ibv_cq, context), &context) &&
-	    replace_in_context(context, fd) && is_mapped(va, sizeof(*cq)))
+	if (!read_context(va, offsetof(struct ibv_cq, context), &context) ||
+	    !replace_in_context(context, fd))
+		return;
+	replace_in_front((struct ibv_context *)(uintptr_t)context);
+	if (is_mapped(va, sizeof(*cq)))
 		replace(&start_kind, (void **)&cq->start_poll);
 }
 

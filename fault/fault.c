@@ -15,6 +15,7 @@ void fault_init(struct fault *fault, const struct fault_config *config)
 	if (fault->config.behind_max > FAULT_BEHIND_MAX)
 		fault->config.behind_max = FAULT_BEHIND_MAX;
 	base_prng_seed(&fault->prng, config->seed);
+	base_prng_seed(&fault->jitter_prng, ~config->seed);
 }
 
 static bool rule_hits(const struct fault_rule *rule, uint64_t number)
@@ -41,6 +42,14 @@ static bool in_time(const struct fault *fault, uint64_t now_ns)
 	       (fault->config.until_ns == 0 || age_ns < fault->config.until_ns);
 }
 
+static uint64_t delay_of(struct fault *fault)
+{
+	if (fault->config.jitter_ns == 0)
+		return fault->config.delay_ns;
+	return fault->config.delay_ns +
+	       base_prng_range(&fault->jitter_prng, 0, fault->config.jitter_ns);
+}
+
 /*
  * Every packet draws the same numbers whatever is decided, so that changing one chance does not
  * change which packets another one hits.
@@ -50,6 +59,7 @@ struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t
 	struct fault_verdict verdict = {0};
 	bool hit[FAULT_KIND_COUNT];
 	uint32_t behind, bit;
+	uint64_t delay_ns;
 	bool active;
 
 	if (fault->judged++ == 0)
@@ -61,6 +71,7 @@ struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t
 	}
 	behind = (uint32_t)base_prng_range(&fault->prng, 1, fault->config.behind_max);
 	bit = (uint32_t)base_prng_below(&fault->prng, 8 * (uint64_t)len_bytes);
+	delay_ns = delay_of(fault);
 	if (hit[FAULT_DROP]) {
 		fault->counts[FAULT_DROP]++;
 		verdict.drop = true;
@@ -72,6 +83,7 @@ struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t
 	verdict.behind = hit[FAULT_REORDER] ? behind : 0;
 	verdict.corrupt = hit[FAULT_CORRUPT];
 	verdict.corrupt_bit = hit[FAULT_CORRUPT] ? bit : 0;
+	verdict.delay_ns = active ? delay_ns : 0;
 	return verdict;
 }
 

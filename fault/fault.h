@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fault/fault.h - what happens to a packet on a bad wire: dropped, doubled, delayed behind others,
- * corrupted; by chance from a seed, or by its number.
+ * fault/fault.h - what happens to a packet on a bad wire: dropped, doubled, put behind others,
+ * corrupted, by chance from a seed, or by its number; and how long the wire is.
  *
  * Pure: a struct fault is a stream of verdicts that depends on its configuration and on the calls
  * only. The wire (the simulator's link, the local wire) carries them out. One owner at a time.
@@ -18,6 +18,7 @@
 enum fault_kind { FAULT_DROP, FAULT_DUPLICATE, FAULT_REORDER, FAULT_CORRUPT, FAULT_KIND_COUNT };
 
 enum { FAULT_RULE_MAX = 16, FAULT_BEHIND_MAX = 16 };
+#define FAULT_DELAY_MAX_NS 10000000000ull /* of delay and of jitter */
 
 /* The packet with number `first` (1: the first judged), and then every `every`-th, if not 0. */
 struct fault_rule {
@@ -32,6 +33,8 @@ struct fault_config {
 	uint32_t behind_max; /* a reordered packet comes behind 1 to this many others; 0 means 3 */
 	uint64_t from_ns;    /* faults happen from this long after the first packet ... */
 	uint64_t until_ns;   /* ... until this long after it; 0: for ever */
+	uint64_t delay_ns;   /* each packet takes so long ... */
+	uint64_t jitter_ns;  /* ... and up to this longer, by chance: so one may overtake another */
 	uint32_t rule_count;
 	struct fault_rule rules[FAULT_RULE_MAX];
 };
@@ -43,11 +46,13 @@ struct fault_verdict {
 	uint32_t behind; /* hold it back until this many others have gone; <= FAULT_BEHIND_MAX */
 	bool corrupt;    /* flip the bit below */
 	uint32_t corrupt_bit; /* 0: the lowest bit of the first byte; below 8 * len_bytes */
+	uint64_t delay_ns;    /* it arrives so much later; fault/queue.h keeps the order */
 };
 
 struct fault {
 	struct fault_config config;
 	struct base_prng prng;
+	struct base_prng jitter_prng; /* its own, so that delays do not change who is hit */
 	uint64_t start_ns;
 	uint64_t judged;
 	uint64_t counts[FAULT_KIND_COUNT]; /* verdicts of each kind so far */
@@ -62,7 +67,7 @@ struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t
 /*
  * fault_parse - *config from text such as
  * "drop=5%,duplicate=0.5%,reorder=1%,corrupt=200ppm,seed=7", "drop@3" (the third packet),
- * "drop@3/10" (and every tenth after), "behind=8", "from=5ms,until=2s". true; or false and, in
+ * "drop@3/10" (and every tenth after), "behind=8", "delay=200us,jitter=50us", "from=5ms,until=2s". true; or false and, in
  * *wrong, the offset of the word that is not understood. *config is then unspecified.
  */
 bool fault_parse(struct fault_config *config, const char *text, size_t *wrong);

@@ -119,6 +119,12 @@ static bool take_item(struct reader *reader, struct fault_config *config)
 		return take_time(reader, &config->from_ns);
 	if (take(reader, "until="))
 		return take_time(reader, &config->until_ns);
+	if (take(reader, "delay="))
+		return take_time(reader, &config->delay_ns) &&
+		       config->delay_ns <= FAULT_DELAY_MAX_NS;
+	if (take(reader, "jitter="))
+		return take_time(reader, &config->jitter_ns) &&
+		       config->jitter_ns <= FAULT_DELAY_MAX_NS;
 	if (take(reader, "behind=")) {
 		if (!take_number(reader, &number) || number == 0 || number > FAULT_BEHIND_MAX)
 			return false;

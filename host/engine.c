@@ -151,13 +151,25 @@ static void pass_flush_udp(struct host_port *port)
 		host_udp_heat(udp);
 }
 
+/* What is through the slow wire and found no room tries again, too. */
+static uint64_t fault_deadline(const struct host_port *port, uint64_t deadline_ns)
+{
+	uint64_t due_ns = port->faulty ? host_faulty_due_ns(port->faulty) : UINT64_MAX;
+
+	if (due_ns <= port->clock.now_ns)
+		due_ns = port->clock.now_ns + RETRY_NS;
+	return due_ns < deadline_ns ? due_ns : deadline_ns;
+}
+
 static uint64_t pass_deadline(const struct host_port *port)
 {
 	uint64_t deadline_ns = nic_deadline_ns(port->nic);
 	uint64_t retry_ns = port->clock.now_ns + RETRY_NS;
 
 	/* Acknowledgements wait for a polling thread; should it stop, for the engine. */
-	return port->udp.tx.count != 0 && retry_ns < deadline_ns ? retry_ns : deadline_ns;
+	if (port->udp.tx.count != 0 && retry_ns < deadline_ns)
+		deadline_ns = retry_ns;
+	return fault_deadline(port, deadline_ns);
 }
 
 /* One bounded look at everything. true: something was received, or more is to do at once. */
@@ -178,6 +190,8 @@ static bool pass_run(struct host_port *port, bool scan)
 		host_local_sweep(port->local);
 	}
 	port->udp_worked = false;
+	if (port->faulty)
+		host_faulty_run(port->faulty, now_ns);
 	taken = host_local_receive(port->local, &limit, pass_take, port);
 	port->more = nic_run(port->nic, &budget, now_ns);
 	pass_flush_udp(port);

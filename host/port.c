@@ -402,10 +402,24 @@ static void port_udp_leave(struct host_port *port)
 		host_engine_kick(port);
 }
 
+/* What is on the slow wire of RIG5_FAULT would get through without us. */
+static void port_hurry(struct host_port *port)
+{
+	if (!port->faulty)
+		return;
+	host_lock_acquire(&port->lock);
+	host_faulty_run(port->faulty, UINT64_MAX);
+	(void)host_udp_flush(&port->udp, host_now_ns());
+	host_local_flush(port->local);
+	if (host_lock_release(&port->lock))
+		host_engine_kick(port);
+}
+
 void host_port_leave(struct host_port *port)
 {
 	/* A child has neither the threads nor the mappings. */
 	if (!host_port_forked(port)) {
+		port_hurry(port);
 		port_udp_leave(port);
 		atomic_store(&port->stop, true);
 		host_engine_kick(port);

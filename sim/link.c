@@ -133,6 +133,7 @@ void sim_link_commit(struct sim_link *link)
 		return;
 	}
 	packet->corrupted = verdict.corrupt;
+	arrival_ns += verdict.delay_ns;
 	if (verdict.duplicate)
 		launch_copy(link, packet, arrival_ns + sim_range(world, 1, late_ns_max));
 	if (verdict.behind != 0) {

@@ -64,6 +64,7 @@ static void check_fault(const char *text)
 		struct fault_verdict verdict = fault_judge(&fault, 1 + i * 60, i * 1000000);
 
 		FUZZ_CHECK(verdict.behind <= FAULT_BEHIND_MAX);
+		FUZZ_CHECK(verdict.delay_ns <= config.delay_ns + config.jitter_ns);
 		FUZZ_CHECK(!verdict.corrupt || verdict.corrupt_bit < 8 * (1 + i * 60));
 	}
 }

@@ -128,6 +128,39 @@ static void test_window(void **state)
 	assert_false(fault_judge(&fault, LEN_BYTES, 6000000).drop);
 }
 
+/* Each packet as late as the wire is long, and by chance up to the jitter more; who is dropped is
+ * the same without. */
+static void test_delays(void **state)
+{
+	struct fault_config fixed, varied, none;
+	struct fault a, b, c;
+	uint64_t least_ns = UINT64_MAX, most_ns = 0;
+	size_t wrong;
+
+	(void)state;
+	assert_true(fault_parse(&fixed, "drop=10%,delay=200us", &wrong));
+	assert_true(fault_parse(&varied, "drop=10%,delay=200us,jitter=50us", &wrong));
+	assert_true(fault_parse(&none, "drop=10%", &wrong));
+	fault_init(&a, &fixed);
+	fault_init(&b, &varied);
+	fault_init(&c, &none);
+	for (int i = 0; i < 10000; i++) {
+		struct fault_verdict va = fault_judge(&a, LEN_BYTES, 0);
+		struct fault_verdict vb = fault_judge(&b, LEN_BYTES, 0);
+		struct fault_verdict vc = fault_judge(&c, LEN_BYTES, 0);
+
+		assert_true(va.drop == vb.drop && va.drop == vc.drop);
+		if (va.drop)
+			continue;
+		assert_int_equal(va.delay_ns, 200000);
+		assert_int_equal(vc.delay_ns, 0);
+		assert_in_range(vb.delay_ns, 200000, 250000);
+		least_ns = vb.delay_ns < least_ns ? vb.delay_ns : least_ns;
+		most_ns = vb.delay_ns > most_ns ? vb.delay_ns : most_ns;
+	}
+	assert_true(least_ns < 201000 && most_ns > 249000);
+}
+
 static void test_parse(void **state)
 {
 	static const struct {
@@ -159,6 +192,10 @@ static void test_parse(void **state)
 	    {"from=5", false, 0, 0, 0},
 	    {"until=99999999999999s", false, 0, 0, 0},
 	    {"behind=17", false, 0, 0, 0},
+	    {"drop=5%,delay=10s,jitter=10s", true, 0, 50000, 1},
+	    {"delay=5", false, 0, 0, 0},
+	    {"seed=2,delay=10001ms", false, 7, 0, 0},
+	    {"jitter=11s", false, 0, 0, 0},
 	    {"drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,"
 	     "drop@1,drop@1,drop@1,drop@1,drop@1",
 	     false, 112, 0, 0},
@@ -183,7 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rates), cmocka_unit_test(test_seeds),
 	    cmocka_unit_test(test_rules), cmocka_unit_test(test_window),
-	    cmocka_unit_test(test_parse),
+	    cmocka_unit_test(test_delays), cmocka_unit_test(test_parse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

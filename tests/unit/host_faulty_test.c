@@ -120,6 +120,108 @@ static void test_everything(void **state)
 	assert_true(faulty.fault.counts[FAULT_REORDER] > 0);
 }
 
+/* Sends "ABC...", interval_ns apart, over a slow wire. */
+static void send_slowly(const char *faults, int count, uint64_t interval_ns)
+{
+	size_t wrong, bytes;
+
+	memset(got, 0, sizeof(got));
+	assert_int_equal(host_faulty_init(&faulty, &wire, faults, &wrong), 0);
+	for (int i = 0; i < count; i++) {
+		uint8_t *room = host_faulty_reserve(&faulty, &here, QPN, 100);
+
+		assert_non_null(room);
+		memset(room, 'A' + i, 100);
+		host_faulty_commit(&faulty, (uint64_t)i * interval_ns);
+		receive(&bytes);
+	}
+}
+
+/* What has arrived by now_ns. */
+static const char *by(uint64_t now_ns)
+{
+	size_t bytes;
+
+	host_faulty_run(&faulty, now_ns);
+	receive(&bytes);
+	return got;
+}
+
+/* A fixed delay keeps the order, and each packet comes when its time has come and no earlier. */
+static void test_delay(void **state)
+{
+	(void)state;
+	send_slowly("delay=5us,drop@3,duplicate@4,corrupt@5", 6, 1000);
+	assert_int_equal(host_faulty_due_ns(&faulty), 5000);
+	assert_string_equal(by(4999), "");
+	assert_string_equal(by(5000), "A");
+	assert_string_equal(by(6999), "AB");
+	assert_string_equal(by(8000), "ABDD");
+	assert_int_equal(host_faulty_due_ns(&faulty), 9000); /* that it is harmed shows there */
+	assert_string_equal(by(9999), "ABDD");
+	assert_string_equal(by(10000), "ABDDF");
+	assert_int_equal(host_faulty_due_ns(&faulty), UINT64_MAX);
+	send_slowly("delay=5us,reorder@1,behind=2", 4, 1000);
+	assert_string_equal(by(6000), "B");
+	assert_string_equal(by(7000), "BCA");
+	assert_string_equal(by(8000), "BCAD");
+	/* All at once, as when the port is left, and when there is none. */
+	send_slowly("delay=5us", 3, 1000);
+	assert_string_equal(by(UINT64_MAX), "ABC");
+	assert_string_equal(by(UINT64_MAX), "ABC");
+}
+
+/* With jitter packets overtake one another: all come, once each, in another order. */
+static void test_jitter(void **state)
+{
+	uint32_t seen = 0;
+
+	(void)state;
+	send_slowly("delay=5us,jitter=10us,seed=3", 26, 1000);
+	for (uint64_t now_ns = 0; now_ns <= 41000; now_ns += 100)
+		(void)by(now_ns);
+	assert_int_equal(strlen(got), 26);
+	assert_string_not_equal(got, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	for (int i = 0; i < 26; i++)
+		seen |= 1u << (got[i] - 'A');
+	assert_int_equal(seen, (1u << 26) - 1);
+}
+
+static void count_packet(void *ctx, const uint8_t *packet, size_t len)
+{
+	(void)packet;
+	(void)len;
+	++*(int *)ctx;
+}
+
+/* The slow wire holds so many and no more: then there is no room until the first is through. */
+static void test_slow_wire_is_bounded(void **state)
+{
+	static const struct host_local_limit limit = {1000, 1 << 30};
+	size_t wrong;
+	int count = 0, arrived = 0;
+
+	(void)state;
+	memset(got, 0, sizeof(got));
+	assert_int_equal(host_faulty_init(&faulty, &wire, "delay=5us", &wrong), 0);
+	for (uint8_t *room; (room = host_faulty_reserve(&faulty, &here, QPN, 12)); count++) {
+		memset(room, 'x', 12);
+		host_faulty_commit(&faulty, 0);
+	}
+	assert_in_range(count, 1000, FAULT_QUEUE_MAX);
+	host_faulty_run(&faulty, 4999);
+	assert_null(host_faulty_reserve(&faulty, &here, QPN, 12));
+	/* More at once than the ring may take: the rest stays. */
+	for (int i = 0; i < 100 && arrived < count; i++) {
+		host_faulty_run(&faulty, 5000);
+		host_local_receive(&local, &limit, count_packet, &arrived);
+	}
+	assert_int_equal(arrived, count);
+	assert_int_equal(host_faulty_due_ns(&faulty), UINT64_MAX);
+	assert_non_null(host_faulty_reserve(&faulty, &here, QPN, 12));
+	host_wire_cancel(&wire);
+}
+
 static void test_not_understood(void **state)
 {
 	size_t wrong = 0;
@@ -134,6 +236,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_everything),
+	    cmocka_unit_test(test_delay),
+	    cmocka_unit_test(test_jitter),
+	    cmocka_unit_test(test_slow_wire_is_bounded),
 	    cmocka_unit_test(test_not_understood),
 	};
 

@@ -67,8 +67,9 @@ struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t
 /*
  * fault_parse - *config from text such as
  * "drop=5%,duplicate=0.5%,reorder=1%,corrupt=200ppm,seed=7", "drop@3" (the third packet),
- * "drop@3/10" (and every tenth after), "behind=8", "delay=200us,jitter=50us", "from=5ms,until=2s". true; or false and, in
- * *wrong, the offset of the word that is not understood. *config is then unspecified.
+ * "drop@3/10" (and every tenth after), "behind=8", "delay=200us,jitter=50us", "from=5ms,until=2s".
+ * true; or false and, in *wrong, the offset of the word that is not understood. *config is then
+ * unspecified.
  */
 bool fault_parse(struct fault_config *config, const char *text, size_t *wrong);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fault/queue: slots come out by time, those of one time in the order in which they came; as many as
- * there are and no more. By random times against a list that is sorted anew each time.
+ * fault/queue: slots come out by time, those of one time in the order in which they came; as many
+ * as there are and no more. By random times against a list that is sorted anew each time.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -62,6 +62,29 @@ enum {
 	UV_QP_RATE_LIMIT = 1 << 25,
 };
 
+/* ib_uverbs_rereg_mr.flags */
+enum {
+	UV_REREG_TRANSLATION = 1 << 0,
+	UV_REREG_PD = 1 << 1,
+	UV_REREG_ACCESS = 1 << 2,
+	UV_REREG_SUPPORTED = UV_REREG_TRANSLATION | UV_REREG_PD | UV_REREG_ACCESS,
+};
+
+/* Rights that there are, and those that device memory may have [linux mlx5 dm.h]. */
+enum {
+	UV_ACCESS_KNOWN = (IB_UVERBS_ACCESS_HUGETLB << 1) - 1,
+	UV_ACCESS_DM = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+		       IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
+		       IB_UVERBS_ACCESS_ZERO_BASED | IB_UVERBS_ACCESS_OPTIONAL_RANGE,
+	UV_ACCESS_SUPPORTED = UV_ACCESS_KNOWN | IB_UVERBS_ACCESS_OPTIONAL_RANGE,
+};
+
+/* ib_uverbs_alloc_mw.mw_type */
+enum {
+	UV_MW_TYPE_1 = 1,
+	UV_MW_TYPE_2 = 2,
+};
+
 enum uv_qp_state {
 	UV_QPS_RESET = 0,
 	UV_QPS_INIT = 1,
@@ -146,6 +169,9 @@ enum {
 /* Bits of ib_uverbs_query_device_resp.device_cap_flags and of atomic_cap that we use. */
 enum {
 	UV_DEVICE_SYS_IMAGE_GUID_F = 1 << 11,
+	UV_DEVICE_MEM_WINDOW_F = 1 << 17,
+	UV_DEVICE_MEM_MGT_EXTENSIONS_F = 1 << 21,
+	UV_DEVICE_MEM_WINDOW_TYPE_2B_F = 1 << 24,
 	UV_DEVICE_RC_RNR_NAK_GEN_F = 1 << 12,
 	UV_ATOMIC_NONE = 0,
 	UV_ATOMIC_HCA = 1,

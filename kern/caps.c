@@ -12,7 +12,12 @@
 
 #include <string.h>
 
-enum { RESERVED_QPN_LOG_GRANULARITY = 0 };
+enum {
+	RESERVED_QPN_LOG_GRANULARITY = 0,
+	MMO_BYTES_LOG2_MAX = 31,
+	KEYS_DEEP = 4, /* as the nic follows them */
+	KLM_COUNT_LOG2_MAX = 12, /* what a command holds */
+};
 
 static void set(uint8_t *page, uint16_t word, uint8_t shift, uint8_t bits, uint32_t value)
 {
@@ -38,6 +43,10 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x18, 16, 8, KERN_CQE_COUNT_LOG2_MAX);       /* log_max_cq_sz */
 	set(cap, 0x18, 0, 5, log2_of(limits->cq_count_max));  /* log_max_cq */
 	set(cap, 0x1c, 16, 6, log2_of(limits->mkey_count_max));/* log_max_mkey */
+	set(cap, 0x0c, 16, 5, MMO_BYTES_LOG2_MAX);            /* log_dma_mmo_max_size: libmlx5 */
+	set(cap, 0x20, 24, 8, KEYS_DEEP);                     /* max_indirection */
+	set(cap, 0x20, 23, 1, 1);                             /* fixed_buffer_size: UCX (KSM) */
+	set(cap, 0x20, 0, 6, KLM_COUNT_LOG2_MAX);             /* log_max_klm_list_size */
 	set(cap, 0x28, 16, 6, reads);                         /* log_max_ra_req_qp */
 	set(cap, 0x28, 14, 1, !config->link_infiniband);      /* rts2rts_qp_udp_sport: libmlx5 */
 	set(cap, 0x28, 0, 6, reads);                          /* log_max_ra_res_qp */
@@ -48,6 +57,7 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x70, 24, 5, rmps);                           /* log_max_rmp */
 	set(cap, 0x3c, 0, 4, 1);                              /* cqe_version */
 	set(cap, 0x40, 2, 1, !config->link_infiniband);       /* roce */
+	set(cap, 0x40, 1, 1, 1);                              /* atomic: UCX */
 	set(cap, 0x44, 31, 1, 1);                             /* cq_oi: overrun may be ignored */
 	set(cap, 0x44, 0, 1, 1);                              /* rc */
 	set(cap, 0x48, 31, 1, 1);                             /* uar_4k */
@@ -58,12 +68,31 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x54, 0, 16, KERN_WQE_RECV_BYTES_MAX);       /* max_wqe_sz_rq */
 	set(cap, 0x64, 16, 5, log2_of(limits->pd_count_max)); /* log_max_pd */
 	set(cap, 0x80, CMD_OBJ_RESERVED_QPN - 32, 1, 1);      /* general_obj_types */
+	set(cap, 0xe8, 23, 1, 1);                             /* dma_mmo_qp: libmlx5 */
 }
 
 static void general_2(const struct kern *kern, uint8_t *cap)
 {
 	(void)kern;
 	set(cap, 0x10, 8, 5, RESERVED_QPN_LOG_GRANULARITY);   /* log_reserved_qpn_granularity */
+}
+static void atomics(const struct kern *kern, uint8_t *cap)
+{
+	(void)kern;
+	set(cap, 0x08, 30, 2, 1);     /* atomic_req_8B_endianness_mode: 8 bytes as the host */
+	set(cap, 0x10, 0, 16, 0xf);   /* atomic_operations: swap, add, and both with masks */
+	set(cap, 0x14, 0, 16, 4 | 8); /* atomic_size_qp */
+}
+
+static void device_memory(const struct kern *kern, uint8_t *cap)
+{
+	uint32_t bytes = (uint32_t)kern_dm_bytes_max(kern);
+
+	set(cap, 0x00, 31, 1, 1);     /* memic */
+	set(cap, 0x04, 16, 5, 6);     /* log_min_memic_alloc_size */
+	set(cap, 0x04, 0, 8, 6);      /* log_max_memic_addr_alignment, in units of 64 bytes */
+	set(cap, 0x10, 0, 32, bytes); /* memic_bar_size */
+	set(cap, 0x14, 0, 32, bytes); /* max_memic_size */
 }
 /* clang-format on */
 
@@ -81,13 +110,13 @@ static const struct {
     {CMD_CAP_GENERAL, general},
     {CMD_CAP_OFFLOADS, nothing},
     {CMD_CAP_ODP, nothing},
-    {CMD_CAP_ATOMIC, nothing},
+    {CMD_CAP_ATOMIC, atomics},
     {CMD_CAP_ROCE, nothing},
     {CMD_CAP_NIC_FLOW_TABLE, nothing},
     {CMD_CAP_ESW_FLOW_TABLE, nothing},
     {CMD_CAP_ESW, nothing},
     {CMD_CAP_QOS, nothing},
-    {CMD_CAP_DEVICE_MEMORY, nothing},
+    {CMD_CAP_DEVICE_MEMORY, device_memory},
     {CMD_CAP_CRYPTO, nothing},
     {CMD_CAP_GENERAL_2, general_2},
 };

@@ -54,6 +54,47 @@ static const struct kern_attr_spec query_mr[] = {
     KERN_OUT_OPTIONAL(UVERBS_ATTR_QUERY_MR_RESP_IOVA, uint64_t),
 };
 
+static const struct kern_attr_spec mw_destroy[] = {
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_MW_HANDLE, KERN_MW, KERN_MANDATORY_F),
+};
+
+static const struct kern_attr_spec dm_alloc[] = {
+    KERN_NEW(UVERBS_ATTR_ALLOC_DM_HANDLE),
+    KERN_IN(UVERBS_ATTR_ALLOC_DM_LENGTH, uint64_t),
+    KERN_IN(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, uint32_t),
+    KERN_OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, uint64_t),
+    {.id = MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX,
+     .type = KERN_ATTR_OUT,
+     .len_min = sizeof(uint16_t),
+     .len_max = sizeof(uint16_t)},
+    {.id = MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
+     .type = KERN_ATTR_IN,
+     .len_min = sizeof(uint64_t),
+     .len_max = sizeof(uint64_t)},
+};
+
+static const struct kern_attr_spec dm_free[] = {
+    KERN_OBJECT(UVERBS_ATTR_FREE_DM_HANDLE, KERN_DM, KERN_MANDATORY_F),
+};
+
+static const struct kern_attr_spec dm_query[] = {
+    KERN_OBJECT(MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, KERN_DM, KERN_MANDATORY_F),
+    KERN_OUT(MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET, uint64_t),
+    KERN_OUT(MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, uint16_t),
+    KERN_OUT(MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, uint64_t),
+};
+
+static const struct kern_attr_spec reg_dm_mr[] = {
+    KERN_NEW(UVERBS_ATTR_REG_DM_MR_HANDLE),
+    KERN_IN(UVERBS_ATTR_REG_DM_MR_OFFSET, uint64_t),
+    KERN_IN(UVERBS_ATTR_REG_DM_MR_LENGTH, uint64_t),
+    KERN_OBJECT(UVERBS_ATTR_REG_DM_MR_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_FLAGS_IN(UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS),
+    KERN_OBJECT(UVERBS_ATTR_REG_DM_MR_DM_HANDLE, KERN_DM, KERN_MANDATORY_F),
+    KERN_OUT(UVERBS_ATTR_REG_DM_MR_RESP_LKEY, uint32_t),
+    KERN_OUT(UVERBS_ATTR_REG_DM_MR_RESP_RKEY, uint32_t),
+};
+
 static const struct kern_attr_spec advise_mr[] = {
     KERN_OBJECT(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
     KERN_CONST_IN(UVERBS_ATTR_ADVISE_MR_ADVICE),
@@ -324,6 +365,11 @@ static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, false, advise_mr, kern_advise_mr),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, false, query_mr, kern_query_mr),
     ROW(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, false, pd_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, false, reg_dm_mr, kern_dm_reg_mr),
+    ROW(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, false, mw_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, false, dm_alloc, kern_dm_alloc),
+    ROW(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, false, dm_free, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, false, dm_query, kern_dm_query),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, mr_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, false, reg_dmabuf_mr, kern_reg_dmabuf_mr),
     ROW(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, ah_destroy, kern_simple_destroy),

@@ -10,7 +10,6 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	ACCESS_KNOWN = (IB_UVERBS_ACCESS_HUGETLB << 1) - 1,
 	ACCESS_DMABUF = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
 			IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
 			IB_UVERBS_ACCESS_RELAXED_ORDERING,
@@ -54,12 +53,12 @@ int kern_write_alloc_pd(struct kern_call *call)
  */
 
 /* [linux ib_check_mr_access] */
-static int check_access(uint32_t access)
+int kern_check_access(uint32_t access)
 {
 	if (access & (IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_REMOTE_WRITE) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~(uint32_t)(ACCESS_KNOWN | IB_UVERBS_ACCESS_OPTIONAL_RANGE))
+	if (access & ~(uint32_t)UV_ACCESS_SUPPORTED)
 		return -EINVAL;
 	return 0;
 }
@@ -94,7 +93,7 @@ static int check_range(const struct kern *kern, const struct ib_uverbs_reg_mr *r
 	return 0;
 }
 
-static uint32_t nic_access(uint32_t access)
+uint32_t kern_nic_access(uint32_t access)
 {
 	uint32_t nic = 0;
 
@@ -106,10 +105,12 @@ static uint32_t nic_access(uint32_t access)
 		nic |= NIC_ACCESS_REMOTE_READ_F;
 	if (access & IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 		nic |= NIC_ACCESS_REMOTE_ATOMIC_F;
+	if (access & IB_UVERBS_ACCESS_MW_BIND)
+		nic |= NIC_ACCESS_BIND_F;
 	return nic;
 }
 
-static int create_region(struct kern_call *call, struct nic_mkey_attr *attr, struct kern_object *pd)
+int kern_create_region(struct kern_call *call, struct nic_mkey_attr *attr, struct kern_object *pd)
 {
 	struct kern *kern = call->kern;
 	struct kern_object *mr = kern_object_create(call->file, KERN_MR);
@@ -141,7 +142,7 @@ int kern_write_reg_mr(struct kern_call *call)
 	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
 	if (error)
 		return error;
-	error = check_access(req.access_flags);
+	error = kern_check_access(req.access_flags);
 	if (error)
 		return error;
 	if (kern_object_find(call->file, req.pd_handle, KERN_PD, &pd))
@@ -150,12 +151,12 @@ int kern_write_reg_mr(struct kern_call *call)
 	if (error)
 		return error;
 	attr = (struct nic_mkey_attr){
-	    .access = nic_access(req.access_flags),
+	    .access = kern_nic_access(req.access_flags),
 	    .va = req.hca_va,
 	    .len_bytes = req.length,
 	    .host_va = req.start,
 	};
-	error = create_region(call, &attr, pd);
+	error = kern_create_region(call, &attr, pd);
 	if (error)
 		return error;
 	call->new_object->access = req.access_flags;
@@ -164,6 +165,108 @@ int kern_write_reg_mr(struct kern_call *call)
 	    .lkey = call->new_object->number,
 	    .rkey = call->new_object->number,
 	};
+	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+}
+
+/* ---- a region changes -------------------------------------------------------------------------
+ */
+
+static void fill_place(struct nic_mkey_attr *attr, const struct ib_uverbs_rereg_mr *req)
+{
+	attr->va = req->hca_va;
+	attr->len_bytes = req->length;
+	attr->host_va = req->start;
+}
+
+/* The checks of [linux ib_uverbs_rereg_mr] on the request alone, in its order. */
+static int check_rereg(const struct ib_uverbs_rereg_mr *req)
+{
+	if (!req->flags)
+		return -EINVAL;
+	if (req->flags & ~(uint32_t)UV_REREG_SUPPORTED)
+		return -EOPNOTSUPP;
+	if (req->flags & UV_REREG_TRANSLATION &&
+	    (req->start & (PAGE_BYTES - 1)) != (req->hca_va & (PAGE_BYTES - 1)))
+		return -EINVAL;
+	return 0;
+}
+
+/* What is asked for, beside the region as it is; *pd its domain in the end. */
+static int read_change(struct kern_call *call, const struct ib_uverbs_rereg_mr *req,
+		       const struct kern_object *mr, struct nic_mkey_attr *attr,
+		       struct kern_object **pd)
+{
+	uint32_t access = mr->access;
+	struct ib_uverbs_reg_mr place = {
+	    .start = req->start, .length = req->length, .hca_va = req->hca_va};
+	int error;
+
+	if (mr->is_dm)
+		return -EINVAL;
+	if (req->flags & UV_REREG_ACCESS) {
+		error = kern_check_access(req->access_flags);
+		if (error)
+			return error;
+		access = req->access_flags;
+	}
+	*pd = mr->uses[0];
+	if (req->flags & UV_REREG_PD) {
+		error = kern_object_find(call->file, req->pd_handle, KERN_PD, pd);
+		if (error)
+			return error;
+	}
+	place.access_flags = access;
+	error = req->flags & UV_REREG_TRANSLATION ? check_range(call->kern, &place) : 0;
+	*attr = (struct nic_mkey_attr){.pdn = (*pd)->number, .access = kern_nic_access(access)};
+	fill_place(attr, req);
+	return error;
+}
+
+static uint32_t nic_set(uint32_t flags)
+{
+	return (flags & UV_REREG_TRANSLATION ? NIC_MKEY_SET_PLACE_F : 0) |
+	       (flags & UV_REREG_PD ? NIC_MKEY_SET_PD_F : 0) |
+	       (flags & UV_REREG_ACCESS ? NIC_MKEY_SET_ACCESS_F : 0);
+}
+
+/* What the nic has done already. A dma-buf whose region went elsewhere is let go. */
+static void note_change(struct kern *kern, struct kern_object *mr,
+			const struct ib_uverbs_rereg_mr *req, struct kern_object *pd)
+{
+	if (req->flags & UV_REREG_ACCESS)
+		mr->access = req->access_flags;
+	if (req->flags & UV_REREG_TRANSLATION) {
+		mr->iova = req->hca_va;
+		mr->len_bytes = req->length;
+		if (mr->is_dmabuf)
+			kern->env.dmabuf_unmap(kern->env.ctx, mr->host_va);
+		mr->is_dmabuf = false;
+	}
+	if (mr->uses[0] != pd)
+		kern_object_use_newer(mr, 0, pd);
+}
+
+int kern_write_rereg_mr(struct kern_call *call)
+{
+	struct ib_uverbs_rereg_mr req;
+	struct ib_uverbs_rereg_mr_resp resp;
+	struct kern_object *mr, *pd;
+	struct nic_mkey_attr attr;
+	int error;
+
+	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
+	if (!error)
+		error = check_rereg(&req);
+	if (!error)
+		error = kern_object_find(call->file, req.mr_handle, KERN_MR, &mr);
+	if (!error)
+		error = read_change(call, &req, mr, &attr, &pd);
+	if (!error)
+		error = nic_mkey_modify(call->kern->nic, mr->number, &attr, nic_set(req.flags));
+	if (error)
+		return error;
+	note_change(call->kern, mr, &req, pd);
+	resp = (struct ib_uverbs_rereg_mr_resp){.lkey = mr->number, .rkey = mr->number};
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
@@ -200,7 +303,7 @@ static int read_dmabuf_req(struct kern_call *call, struct dmabuf_req *req)
 	error = kern_call_flags(call, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, ACCESS_DMABUF,
 				&req->access);
 	if (!error)
-		error = check_access(req->access);
+		error = kern_check_access(req->access);
 	if (error)
 		return error;
 	if (req->length == 0 || req->offset + req->length < req->offset ||
@@ -214,7 +317,7 @@ static int create_dmabuf_region(struct kern_call *call, const struct dmabuf_req 
 				uint64_t host_va)
 {
 	struct nic_mkey_attr attr = {
-	    .access = nic_access(req->access),
+	    .access = kern_nic_access(req->access),
 	    .va = req->iova,
 	    .len_bytes = req->length,
 	    .host_va = host_va,
@@ -222,8 +325,8 @@ static int create_dmabuf_region(struct kern_call *call, const struct dmabuf_req 
 	};
 	int error;
 
-	error =
-	    create_region(call, &attr, kern_call_object(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
+	error = kern_create_region(call, &attr,
+				   kern_call_object(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
 	if (error)
 		return error;
 	call->new_object->is_dmabuf = true;

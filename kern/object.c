@@ -31,6 +31,17 @@ static struct kern_object *take_slot(struct kern *kern)
 	return &kern->objects[kern->object_fresh++];
 }
 
+static void link_newest(struct kern_object *object)
+{
+	struct kern_file *file = object->file;
+
+	object->newer = KERN_NONE;
+	object->older = file->newest;
+	if (file->newest != KERN_NONE)
+		file->kern->objects[file->newest].newer = kern_object_handle(object);
+	file->newest = kern_object_handle(object);
+}
+
 struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_type type)
 {
 	struct kern *kern = file->kern;
@@ -41,13 +52,9 @@ struct kern_object *kern_object_create(struct kern_file *file, enum kern_object_
 		return NULL;
 	*object = (struct kern_object){.type = type,
 				       .file = file,
-				       .newer = KERN_NONE,
-				       .older = file->newest,
 				       .bfreg = KERN_NONE,
 				       .subscriptions = KERN_NONE};
-	if (file->newest != KERN_NONE)
-		kern->objects[file->newest].newer = kern_object_handle(object);
-	file->newest = kern_object_handle(object);
+	link_newest(object);
 	return object;
 }
 
@@ -111,6 +118,16 @@ void kern_object_use(struct kern_object *object, unsigned int place, struct kern
 	used->users++;
 }
 
+void kern_object_use_newer(struct kern_object *object, unsigned int place, struct kern_object *used)
+{
+	ASSERT(object->users == 0);
+	object->uses[place]->users--;
+	object->uses[place] = NULL;
+	unlink_object(object);
+	link_newest(object);
+	kern_object_use(object, place, used);
+}
+
 /* Takes the object away from the nic or from the tables; nothing happened if it fails. */
 static int destroy_inner(struct kern *kern, const struct kern_object *object)
 {
@@ -134,6 +151,11 @@ static int destroy_inner(struct kern *kern, const struct kern_object *object)
 		return 0;
 	case KERN_DEVX_OBJ:
 		return kern_devx_destroy(kern, object);
+	case KERN_MW:
+		return nic_mkey_destroy(kern->nic, object->number);
+	case KERN_DM:
+		kern_dm_free(kern, object);
+		return 0;
 	case KERN_PP:
 		kern_pp_free(kern, object->number);
 		return 0;

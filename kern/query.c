@@ -3,7 +3,7 @@
  * query.c - what the device says of itself: QUERY_DEVICE, QUERY_PORT, the GID table, capabilities.
  *
  * Truth before features: a limit or bit stands here only if the device keeps it. What is not listed
- * (shared receive queues, windows, multicast) is zero.
+ * (shared receive queues, multicast) is zero.
  */
 #include "kern/state.h"
 
@@ -56,12 +56,15 @@ static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 	    .vendor_part_id = KERN_PART_ID,
 	    .max_qp = limits->qp_count_max,
 	    .max_qp_wr = KERN_WQEBB_COUNT_MAX,
-	    .device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F | UV_DEVICE_SYS_IMAGE_GUID_F,
+	    .device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F | UV_DEVICE_SYS_IMAGE_GUID_F |
+				UV_DEVICE_MEM_WINDOW_F | UV_DEVICE_MEM_MGT_EXTENSIONS_F |
+				UV_DEVICE_MEM_WINDOW_TYPE_2B_F,
 	    .max_sge = sge_max(),
 	    .max_sge_rd = sge_max(),
 	    .max_cq = limits->cq_count_max,
 	    .max_cqe = (1u << KERN_CQE_COUNT_LOG2_MAX) - 1,
 	    .max_mr = limits->mkey_count_max,
+	    .max_mw = limits->mkey_count_max,
 	    .max_pd = limits->pd_count_max,
 	    .max_qp_rd_atom = limits->rd_atomic_max,
 	    .max_res_rd_atom = limits->rd_atomic_max * limits->qp_count_max,
@@ -115,6 +118,7 @@ int kern_write_query_device_ex(struct kern_call *call)
 			 .per_transport_caps.rc_odp_caps = UV_ODP_SEND_F | UV_ODP_RECV_F |
 							   UV_ODP_WRITE_F | UV_ODP_READ_F |
 							   UV_ODP_ATOMIC_F},
+	    .max_dm_size = kern_dm_bytes_max(call->kern),
 	    .timestamp_mask = INT64_MAX,
 	    .hca_core_clock = KERN_CLOCK_KHZ,
 	};

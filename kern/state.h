@@ -58,6 +58,8 @@ enum kern_object_type {
 	KERN_DEVX_OBJ, /* made by a firmware command, of whatever kind [devx.c] */
 	KERN_VAR,
 	KERN_PP,
+	KERN_MW,
+	KERN_DM,
 };
 
 #define KERN_ANY 0xff /* in a method's spec: an object of any type */
@@ -91,6 +93,7 @@ struct kern_object {
 	uint64_t iova;           /* likewise: its first address, as applications name it */
 	bool sq_signal_all;
 	bool is_dmabuf;   /* of a region */
+	bool is_dm;       /* of a region of device memory */
 	uint64_t host_va; /* of a region of a dma-buf: where it is mapped; of a umem: its start */
 	bool is_writable; /* of a umem */
 	uint32_t key;     /* of a DevX memory key: as it was made */
@@ -334,6 +337,10 @@ uint32_t kern_object_handle(const struct kern_object *object);
 int kern_object_find(struct kern_file *file, uint64_t handle, unsigned int type,
 		     struct kern_object **object);
 void kern_object_use(struct kern_object *object, unsigned int place, struct kern_object *used);
+/* kern_object_use_newer - the same instead of what it used there, which may be older than `used`:
+ * object, which nobody uses, becomes the newest. */
+void kern_object_use_newer(struct kern_object *object, unsigned int place,
+			   struct kern_object *used);
 
 struct kern_destroyed {
 	uint32_t comp_events; /* that the application has read */
@@ -368,6 +375,21 @@ int kern_write_query_device_ex(struct kern_call *call);
 int kern_write_query_port(struct kern_call *call);
 int kern_write_alloc_pd(struct kern_call *call);
 int kern_write_reg_mr(struct kern_call *call);
+int kern_write_rereg_mr(struct kern_call *call);
+int kern_write_alloc_mw(struct kern_call *call);
+int kern_dm_alloc(struct kern_call *call);
+int kern_dm_query(struct kern_call *call);
+int kern_dm_reg_mr(struct kern_call *call);
+void kern_dm_free(struct kern *kern, const struct kern_object *dm);
+/* kern_dm_bytes_max - the largest piece of device memory that is given. */
+uint64_t kern_dm_bytes_max(const struct kern *kern);
+int kern_dm_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes, uint32_t *page,
+		 uint32_t *page_count);
+/* kern_check_access - 0 or -EINVAL: rights that do not go together, or unknown ones. */
+int kern_check_access(uint32_t access);
+uint32_t kern_nic_access(uint32_t access);
+/* kern_create_region - the call's new object is a region with this key. */
+int kern_create_region(struct kern_call *call, struct nic_mkey_attr *attr, struct kern_object *pd);
 int kern_reg_dmabuf_mr(struct kern_call *call);
 int kern_write_create_ah(struct kern_call *call);
 int kern_write_attach_mcast(struct kern_call *call);
@@ -393,6 +415,8 @@ int kern_uar_alloc(struct kern_call *call);
 /* kern_page_take - a register page for the context, or KERN_NONE. kern_uar_free gives it back. */
 uint32_t kern_page_take(struct kern_file *file);
 void kern_uar_free(struct kern *kern, uint32_t page);
+uint32_t kern_pages_take(struct kern_file *file, uint32_t count);
+void kern_pages_free(struct kern *kern, uint32_t first, uint32_t count);
 /* kern_page_is_of - whether the register page is one that the context has. */
 bool kern_page_is_of(const struct kern_file *file, uint64_t page);
 int kern_var_alloc(struct kern_call *call);

@@ -92,6 +92,29 @@ uint32_t kern_page_take(struct kern_file *file)
 	return page;
 }
 
+/* Pages in a row, for what is no register; KERN_NONE: there are not so many. */
+uint32_t kern_pages_take(struct kern_file *file, uint32_t count)
+{
+	struct kern *kern = file->kern;
+	uint32_t free_count = 0;
+
+	for (uint32_t page = 1; page < kern->register_page_count; page++) {
+		free_count = kern->pages[page].file ? 0 : free_count + 1;
+		if (free_count < count)
+			continue;
+		for (uint32_t i = 0; i < count; i++)
+			page_take(kern, page - i, file, false);
+		return page - count + 1;
+	}
+	return KERN_NONE;
+}
+
+void kern_pages_free(struct kern *kern, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		kern_uar_free(kern, first + i);
+}
+
 /* A page for an object of this type, and what the application maps it by: three attributes in
  * order, offset, length and page number. */
 static int alloc_page(struct kern_call *call, enum kern_object_type type, uint16_t first_attr)
@@ -162,7 +185,11 @@ int kern_mmap(struct kern_file *file, uint64_t offset_bytes, uint64_t len_bytes,
 	uint64_t index = uv_mlx5_mmap_index(offset_bytes);
 	unsigned int cmd = uv_mlx5_mmap_cmd(offset_bytes);
 
-	if (len_bytes != DB_UAR_BYTES || !file->context)
+	if (!file->context)
+		return -EINVAL;
+	if (cmd == MLX5_IB_MMAP_DEVICE_MEM)
+		return kern_dm_mmap(file, offset_bytes, len_bytes, page, page_count);
+	if (len_bytes != DB_UAR_BYTES)
 		return -EINVAL;
 	*page_count = 1;
 	if (cmd == MLX5_IB_MMAP_CORE_CLOCK || cmd == MLX5_IB_MMAP_CLOCK_INFO)

@@ -85,14 +85,16 @@ static void device(void **state)
 	assert_int_equal(resp.base.atomic_cap, UV_ATOMIC_HCA);
 	assert_int_equal(resp.base.phys_port_cnt, 1);
 	assert_int_equal(resp.base.max_srq, 0);
-	assert_int_equal(resp.base.max_mw, 0);
+	assert_int_equal(resp.base.max_mw, 64);
+	assert_int_equal(resp.max_dm_size, 2 * 4096);
 	assert_int_equal(resp.base.max_mcast_grp, 0);
 	assert_int_equal(resp.odp_caps.general_caps, 3);
 	assert_int_equal(resp.odp_caps.per_transport_caps.rc_odp_caps, 0x1f);
 	assert_int_equal(resp.timestamp_mask, INT64_MAX);
 	assert_int_equal(resp.hca_core_clock, 1000000);
 	assert_int_equal(resp.cq_moderation_caps.max_cq_moderation_count, 0);
-	assert_int_equal(resp.base.device_cap_flags, 1 << 11 | 1 << 12);
+	assert_int_equal(resp.base.device_cap_flags,
+			 1 << 11 | 1 << 12 | 1 << 17 | 1 << 21 | 1 << 24);
 	assert_int_equal(resp.device_cap_flags_ex, resp.base.device_cap_flags);
 	assert_int_equal(uhw.response_length, sizeof(uhw));
 	assert_int_equal(uhw.flags, MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD);

@@ -216,7 +216,7 @@ static void write_commands(void **state)
 		uint64_t cmd;
 		int error;
 	} rows[] = {
-	    {"windows", IB_USER_VERBS_CMD_ALLOC_MW, -EOPNOTSUPP},
+	    {"windows' destruction", IB_USER_VERBS_CMD_DEALLOC_MW, -EOPNOTSUPP},
 	    {"XRC domains", IB_USER_VERBS_CMD_OPEN_XRCD, -EOPNOTSUPP},
 	    {"no such command", 0x77, -EOPNOTSUPP},
 	    {"no such extended command", UV_WRITE_EX(0x77), -EOPNOTSUPP},

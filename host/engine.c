@@ -26,6 +26,9 @@ enum {
 	COLD_NS = 5000000,     /* how often one looks that expects none */
 	REGROUP_NS = 2000000,  /* how often the group of sockets is put right at most */
 	RETRY_NS = 50000,      /* when to try again to send what a socket did not take */
+	NAP_MIN_NS =
+	    50000, /* how long the engine sleeps that is not told of doorbells: at first, */
+	NAP_MAX_NS = 10000000, /* and at most */
 };
 
 static struct shm_member *self_of(const struct host_port *port)
@@ -85,8 +88,7 @@ static void hand_on(struct host_port *port, const struct host_udp_packet *packet
 		port->udp.counters.rx_handed_on++;
 	else
 		port->udp.counters.rx_drop_nobody++;
-	if (packet->first &&
-	    host_group_misplaced(&port->registry, &port->udp, owner, dqpn) &&
+	if (packet->first && host_group_misplaced(&port->registry, &port->udp, owner, dqpn) &&
 	    port->clock.now_ns - port->udp.regroup_ns > REGROUP_NS &&
 	    !atomic_exchange(&port->udp.regroup, true))
 		host_engine_kick(port);
@@ -210,6 +212,25 @@ static bool pass_run(struct host_port *port, bool scan)
 	return taken > 0 || port->more == NIC_BUSY;
 }
 
+/* [lock] Nobody polls: from here on a store to a register stops, and what was stored before is seen
+ * now. true: there is more to do first. */
+static bool pass_before_sleep(struct host_port *port)
+{
+	host_bell_hang(&port->bell);
+	return pass_run(port, true);
+}
+
+/* Who lifted the bell to store, or found it lifted, and does not poll, hangs it again. */
+static bool pass_lent(struct host_port *port, bool scan)
+{
+	bool worked = pass_run(port, scan);
+
+	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_IDLE &&
+	    host_bell_is_lifted(&port->bell))
+		worked |= pass_before_sleep(port);
+	return worked;
+}
+
 /* [lock] Nobody is about to look for datagrams: the port thread will be told. false: not possible
  * in this thread. */
 static bool pass_cool(struct host_port *port)
@@ -225,8 +246,7 @@ static void pass_tell(struct host_port *port)
 		atomic_store(&port->mode, HOST_IDLE); /* application threads cannot serve it */
 	if (atomic_load_explicit(&port->mode, memory_order_relaxed) != HOST_IDLE)
 		return;
-	if (!pass_cool(port) || port->more != NIC_IDLE ||
-	    atomic_load(&port->local->any_suspects) ||
+	if (!pass_cool(port) || port->more != NIC_IDLE || atomic_load(&port->local->any_suspects) ||
 	    port->deadline_ns < atomic_load(&port->engine_until_ns))
 		host_engine_kick(port);
 }
@@ -249,7 +269,7 @@ static void pass_release(struct host_port *port, bool engine)
 void host_engine_finish(struct host_port *port)
 {
 	host_clock_forget(&port->clock);
-	(void)pass_run(port, host_lock_asked(&port->lock));
+	(void)pass_lent(port, host_lock_asked(&port->lock));
 	pass_tell(port);
 	pass_release(port, false);
 }
@@ -297,7 +317,7 @@ void host_port_progress(struct host_port *port)
 	}
 	if (!host_lock_try_or_ask(&port->lock))
 		return;
-	worked = pass_run(port, false);
+	worked = pass_lent(port, false);
 	weight = worked || port->udp_worked ? PASS_WEIGHT : 1;
 	atomic_fetch_add_explicit(&port->app_passes, weight, memory_order_relaxed);
 	streak_count(port, weight);
@@ -331,7 +351,7 @@ void host_port_sleeping(struct host_port *port)
 		host_local_announce(port->local);
 		host_local_await_room(port->local);
 	}
-	if (pass_run(port, true))
+	if (pass_lent(port, true))
 		host_engine_kick(port);
 	pass_tell(port);
 	pass_release(port, false);
@@ -343,6 +363,22 @@ void host_port_wake(struct host_port *port)
 		return;
 	atomic_store(&port->mode, HOST_IDLE); /* else the engine would only watch */
 	host_engine_kick(port);
+}
+
+void host_port_registers(struct host_port *port, void *va, size_t len_bytes)
+{
+	if (host_port_forked(port))
+		return;
+	host_bell_add(&port->bell, va, len_bytes);
+	/* The engine may be asleep already. */
+	atomic_store(&port->bell.hung, false);
+	host_engine_kick(port);
+}
+
+void host_port_ringing(struct host_port *port)
+{
+	if (*(volatile uint32_t *)port->alive != 0)
+		host_bell_ready(&port->bell);
 }
 
 /* ---- the engine thread ---------------------------------------------------------------------- */
@@ -428,6 +464,26 @@ void host_engine_datagrams(struct host_port *port)
 	}
 }
 
+/* As for datagrams; and where somebody else has the lock, the engine hangs the bell again. */
+void host_engine_rung(struct host_port *port)
+{
+	bool busy = host_bell_rang(&port->bell);
+
+	if (busy)
+		host_bell_lift(&port->bell);
+	while (busy && !atomic_load_explicit(&port->stop, memory_order_relaxed)) {
+		if (!host_lock_try_or_ask(&port->lock)) {
+			host_engine_kick(port);
+			return;
+		}
+		host_clock_forget(&port->clock);
+		busy = pass_run(port, false) ||
+		       (atomic_load(&port->mode) == HOST_IDLE && pass_before_sleep(port));
+		pass_tell(port);
+		pass_release(port, false);
+	}
+}
+
 /* An application thread polls: sleep a little, then see whether it still does. */
 static void engine_watch(struct host_port *port, uint32_t *passes)
 {
@@ -447,22 +503,43 @@ static void engine_watch(struct host_port *port, uint32_t *passes)
 		engine_wait(port, SHM_AWAKE, until_ns);
 }
 
+/* [lock] Where stores to registers are not told of, the engine looks, less often the longer there
+ * are none. */
+static uint64_t engine_nap(struct host_port *port, uint64_t until_ns)
+{
+	const struct nic_counters *counters;
+	uint64_t moved, wake_ns;
+
+	if (!host_bell_deaf(&port->bell))
+		return until_ns;
+	counters = nic_counters(port->nic);
+	moved = counters->tx_packets + counters->rx_packets;
+	if (moved != port->nap_moved || port->nap_ns < NAP_MIN_NS)
+		port->nap_ns = NAP_MIN_NS;
+	else if (port->nap_ns < NAP_MAX_NS)
+		port->nap_ns *= 2;
+	port->nap_moved = moved;
+	wake_ns = port->clock.now_ns + port->nap_ns;
+	return wake_ns < until_ns ? wake_ns : until_ns;
+}
+
 /*
- * Nobody polls: announce it, look once more at everything, and sleep. If somebody holds the lock,
- * its next pass comes after the announcement, and it kicks us if there is something for us.
+ * Nobody polls: announce it, hang the bell, look once more at everything, and sleep. If somebody
+ * holds the lock, its next pass comes after the announcement, and it kicks us if there is something
+ * for us.
  */
 static void engine_idle(struct host_port *port)
 {
-	uint64_t until_ns = UINT64_MAX;
+	uint64_t until_ns = host_bell_deaf(&port->bell) ? host_now_ns() + NAP_MIN_NS : UINT64_MAX;
 	bool busy = false;
 
 	atomic_store(&port->engine_until_ns, UINT64_MAX);
 	host_local_announce(port->local);
 	if (host_lock_try_or_ask(&port->lock)) {
 		host_local_await_room(port->local);
-		busy = pass_run(port, true) || atomic_load(&port->local->any_suspects);
+		busy = pass_before_sleep(port) || atomic_load(&port->local->any_suspects);
 		(void)pass_cool(port);
-		until_ns = port->deadline_ns;
+		until_ns = engine_nap(port, port->deadline_ns);
 		atomic_store(&port->engine_until_ns, until_ns);
 		pass_release(port, true);
 	}

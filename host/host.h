@@ -9,8 +9,7 @@
  * itself is given to it by its caller, which also decides what a pass does first (notice).
  *
  * Who calls progress after each ring and each empty poll needs nothing else. A program that only
- * stores to its registers would need a way to be noticed while the engine sleeps (userfaultfd on
- * the register page): that comes with the preloaded shim, which serves such programs.
+ * stores to its registers is noticed if its register pages are told of (host_port_registers).
  *
  * The environment: RIG5_PCAP=<file> captures every packet (%p in it: the process's number), and
  * RIG5_FAULT="drop=5%,seed=1" makes the wires bad (fault/fault.h has the words).
@@ -48,6 +47,8 @@ struct host_port_config {
 	bool (*sync_begin)(void *ctx, uint64_t host_va, bool writable);
 	void (*sync_end)(void *ctx, uint64_t host_va, bool writable);
 	void *ctx; /* of all of these */
+	/* Whether host_port_registers will be called. */
+	bool stores;
 	/* A descriptor that the port's own threads keep, under the same number; 0: none. */
 	int keep_fd;
 };
@@ -93,6 +94,14 @@ uint64_t host_now_ns(void);
  * 20 ns.
  */
 void host_port_progress(struct host_port *port);
+/*
+ * host_port_registers - the application has mapped len_bytes of register pages at va, and may store
+ * to them without a word to us: a store wakes the engine (host/bell.h). Where the system refuses
+ * userfaultfd(2), the engine looks at them from time to time instead, up to 10 ms late.
+ * host_port_ringing - before a store by a thread that calls progress after it: it need not stop.
+ */
+void host_port_registers(struct host_port *port, void *va, size_t len_bytes);
+void host_port_ringing(struct host_port *port);
 /* This thread is about to sleep in poll(2): the engine thread takes over at once. */
 void host_port_sleeping(struct host_port *port);
 /* The engine thread runs a pass soon, also if others poll. Not under the lock. */

@@ -10,12 +10,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,7 +32,7 @@ enum { KEEP_STDERR = 0 };
 #endif
 
 /* Room for a signal frame of wide registers and for the program's thread-local data. */
-enum { STACK_BYTES = 512 * 1024 };
+enum { STACK_BYTES = 512 * 1024, SLICE_NS = 100000 };
 
 /* ---- the port's own threads ----------------------------------------------------------------- */
 
@@ -60,6 +62,32 @@ static int thread_start(pthread_t *thread, void *(*body)(void *), struct host_po
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return -error;
+}
+
+/* As linux/sched/types.h has it, which cannot be included beside sched.h. */
+struct sched_attributes {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns;
+	uint64_t rest[2];
+};
+
+/*
+ * A thread that asks for a short slice gets a processor sooner, also from a program that spins
+ * [sched(7), since Linux 6.12; before, nothing changes]. Ours run for microseconds.
+ */
+static void slice_shorten(void)
+{
+	struct sched_attributes attr = {.size = sizeof(attr),
+					.policy = SCHED_OTHER,
+					.nice = getpriority(PRIO_PROCESS, 0),
+					.runtime_ns = SLICE_NS};
+
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		(void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
 /* A descriptor that somebody may wait to see closed (a pipe, a socket) must not stay open here. */
@@ -114,13 +142,15 @@ static bool close_all_but(int *keep, size_t count)
 }
 
 /* The descriptors that the port's threads share with the application; how many. */
-static size_t fds_to_keep(const struct host_port *port, int keep[static 2 + HOST_UDP_FDS])
+static size_t fds_to_keep(const struct host_port *port, int keep[static 3 + HOST_UDP_FDS])
 {
 	size_t count = 0;
 
 	keep[count++] = port->config.keep_fd;
 	if (port->pcap)
 		keep[count++] = port->pcap->fd;
+	if (port->bell.fd >= 0)
+		keep[count++] = port->bell.fd;
 	for (int i = 0; i < HOST_UDP_FDS && port->udp.opened; i++)
 		keep[count++] = port->udp.fds[i];
 	return count;
@@ -134,7 +164,7 @@ static size_t fds_to_keep(const struct host_port *port, int keep[static 2 + HOST
 static bool table_unshare(const struct host_port *port)
 {
 	bool keep_stderr = stderr_may_stay();
-	int keep[2 + HOST_UDP_FDS];
+	int keep[3 + HOST_UDP_FDS];
 
 	if (!close_all_but(keep, fds_to_keep(port, keep)))
 		return false;
@@ -226,7 +256,7 @@ static int port_join(struct host_port *port)
 
 static void port_answer(struct host_port *port)
 {
-	enum { DONE = HOST_DOOR_COUNT, UDP, COUNT };
+	enum { DONE = HOST_DOOR_COUNT, UDP, BELL, COUNT };
 	struct pollfd fds[COUNT];
 
 	for (int i = 0; i < HOST_DOOR_COUNT; i++)
@@ -234,6 +264,7 @@ static void port_answer(struct host_port *port)
 	fds[DONE] = (struct pollfd){.fd = port->engine_done, .events = POLLIN};
 	fds[UDP] = (struct pollfd){.fd = port->udp.up ? port->udp.fds[HOST_UDP_EPOLL] : -1,
 				   .events = POLLIN};
+	fds[BELL] = (struct pollfd){.fd = port->bell.fd, .events = POLLIN};
 	for (;;) {
 		if (poll(fds, COUNT, -1) < 0)
 			continue;
@@ -241,6 +272,8 @@ static void port_answer(struct host_port *port)
 			return;
 		if (fds[UDP].revents && host_udp_woken(&port->udp))
 			host_engine_datagrams(port);
+		if (fds[BELL].revents)
+			host_engine_rung(port);
 		for (int i = 0; i < HOST_DOOR_COUNT; i++)
 			if (fds[i].revents)
 				host_door_answer(fds[i].fd, &port->door, port->registry.memfd);
@@ -252,6 +285,7 @@ static void *engine_body(void *arg)
 	struct host_port *port = (struct host_port *)arg;
 
 	prctl(PR_SET_NAME, "rig5-engine");
+	slice_shorten();
 	in_own_table = port->own_table;
 	host_engine_main(port);
 	eventfd_write(port->engine_done, 1);
@@ -264,6 +298,7 @@ static void *port_body(void *arg)
 	int result;
 
 	prctl(PR_SET_NAME, "rig5-port");
+	slice_shorten();
 	port->own_table = table_unshare(port);
 	result = port_join(port);
 	if (result == 0) {
@@ -285,6 +320,7 @@ static void *port_body(void *arg)
 		host_group_leave(&port->registry, &port->udp);
 	if (port->own_table)
 		host_udp_close(&port->udp); /* else port_free does */
+	host_bell_close(&port->bell, port->own_table);
 	if (port->local) {
 		host_leave(&port->registry, &port->door);
 		close(port->engine_done);
@@ -301,6 +337,7 @@ static void port_free(struct host_port *port)
 	if (port->local)
 		host_local_free(port->local);
 	free(port->local);
+	host_bell_free(&port->bell);
 	host_env_free(port);
 	if (port->alive)
 		munmap(port->alive, (size_t)sysconf(_SC_PAGESIZE));
@@ -343,6 +380,7 @@ static struct host_port *port_alloc(const struct host_port_config *config)
 	port->deadline_ns = UINT64_MAX;
 	port->registry.memfd = -1;
 	host_udp_init(&port->udp);
+	host_bell_init(&port->bell);
 	port->name = strdup(config->name ? config->name : "port");
 	port->address = config->address ? address_of(config->address) : NULL;
 	port->alive = alive_page();
@@ -369,6 +407,8 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 		result = host_env_init(made);
 	if (result == 0 && !config->infiniband)
 		(void)host_udp_open(&made->udp, made->address);
+	if (result == 0 && config->stores)
+		host_bell_open(&made->bell);
 	if (result == 0)
 		result = thread_start(&made->port_thread, port_body, made);
 	if (result < 0) {

@@ -16,6 +16,7 @@
 #ifndef HOST_PORT_H
 #define HOST_PORT_H
 
+#include "host/bell.h"
 #include "host/clock.h"
 #include "host/faulty.h"
 #include "host/host.h"
@@ -64,6 +65,10 @@ struct host_port {
 	struct host_pcap *pcap;     /* [lock] NULL: no capture */
 	struct host_faulty *faulty; /* [lock] NULL: a good wire */
 
+	struct host_bell bell;
+	uint64_t nap_ns;    /* of the engine, if the bell is deaf: how long the last nap was, */
+	uint64_t nap_moved; /* and what packets there had been */
+
 	struct host_port_config config;
 	char *name;
 	char *address;
@@ -100,6 +105,10 @@ void host_engine_kick(struct host_port *port);
 /* host_engine_datagrams - for the port thread, when datagrams have come: serves them, unless an
  * application thread polls and so will. */
 void host_engine_datagrams(struct host_port *port);
+
+/* host_engine_rung - for the port thread, when a store to a register page has stopped: lets it go
+ * on, and serves it. */
+void host_engine_rung(struct host_port *port);
 
 /* host_engine_finish - [lock held by the caller] runs a pass and those asked for, and releases. */
 void host_engine_finish(struct host_port *port);

@@ -3,11 +3,11 @@
 #include "host/udp.h"
 
 #include "abi/roce.h"
+#include "host/fd.h"
 #include "host/host.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/udp.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,7 +23,6 @@
 #endif
 
 enum {
-	FD_TOP = 960,           /* descriptors' numbers, out of the way of an application's */
 	CHECK_NS = 1000000,     /* how long a descriptor is trusted */
 	RX_BUFFER_BYTES = 8 << 20,
 	TX_BUFFER_BYTES = 4 << 20,
@@ -92,31 +90,13 @@ static void fork_unwatch(int fd)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The same descriptor with a high number, where that can be. */
-static int move_up(int fd)
-{
-	struct rlimit limit;
-	int top = FD_TOP;
-	int high;
-
-	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 256)
-		return fd;
-	if (limit.rlim_cur < FD_TOP + 64)
-		top = (int)limit.rlim_cur - 64;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, top);
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
-}
-
 static int fd_open(int which, int family)
 {
 	int fd = which == HOST_UDP_EPOLL
 		     ? epoll_create1(EPOLL_CLOEXEC)
 		     : socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	return fd < 0 ? -errno : move_up(fd);
+	return fd < 0 ? -errno : host_fd_move_up(fd);
 }
 
 void host_udp_init(struct host_udp *udp)

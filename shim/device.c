@@ -96,7 +96,8 @@ static int port_get(unsigned int index, struct soft_port **port)
 
 	if (!nics)
 		return -ENODEV;
-	names = (struct soft_port_names){.uverbs = nics->uverbs_first + index};
+	names = (struct soft_port_names){.uverbs = nics->uverbs_first + index,
+					 .stores = true};
 	if (!process.ports[index])
 		error = soft_port_open(&nics->config.nics[index], &names, &process.ports[index],
 				       why, sizeof(why));

@@ -82,7 +82,10 @@ static inline int start_with(start_fn *real, struct ibv_cq_ex *cq, struct ibv_po
 /* Who arms a queue is about to sleep: the engine thread takes over. */
 static inline int arm_with(arm_fn *real, struct ibv_cq *cq, int solicited_only)
 {
-	int error = real(cq, solicited_only);
+	int error;
+
+	each_port(host_port_ringing);
+	error = real(cq, solicited_only);
 
 	each_port(host_port_sleeping);
 	return error;
@@ -91,7 +94,10 @@ static inline int arm_with(arm_fn *real, struct ibv_cq *cq, int solicited_only)
 static inline int post_with(post_fn *real, struct ibv_qp *qp, struct ibv_send_wr *wr,
 			    struct ibv_send_wr **bad)
 {
-	int error = real(qp, wr, bad);
+	int error;
+
+	each_port(host_port_ringing);
+	error = real(qp, wr, bad);
 
 	each_port(host_port_progress);
 	return error;
@@ -99,7 +105,10 @@ static inline int post_with(post_fn *real, struct ibv_qp *qp, struct ibv_send_wr
 
 static inline int complete_with(complete_fn *real, struct ibv_qp_ex *qp)
 {
-	int error = real(qp);
+	int error;
+
+	each_port(host_port_ringing);
+	error = real(qp);
 
 	each_port(host_port_progress);
 	return error;

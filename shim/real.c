@@ -42,6 +42,7 @@ int __wrap_socket(int family, int type, int protocol);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 int __wrap_close(int fd);
+ssize_t __wrap_readlink(const char *path, char *buf, size_t size);
 
 int __wrap_open(const char *path, int flags, ...)
 {
@@ -83,4 +84,9 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 int __wrap_close(int fd)
 {
 	return shim_real()->close(fd);
+}
+
+ssize_t __wrap_readlink(const char *path, char *buf, size_t size)
+{
+	return shim_real()->readlink(path, buf, size);
 }

@@ -287,6 +287,7 @@ static int bring_up(struct soft_port *port, const struct soft_port_names *names,
 	    .sync_end = on_sync_end,
 	    .ctx = port,
 	    .keep_fd = port->channels.take_over,
+	    .stores = names->stores,
 	};
 	int error = host_port_join(&config, &port->host, why, why_size);
 
@@ -372,7 +373,7 @@ void *soft_port_page(const struct soft_port *port, uint32_t page)
 }
 
 /* An old size of 0 makes mremap map the pages of a shared mapping a second time [mremap(2)]. */
-void *soft_port_map(const struct soft_port *port, uint32_t page, uint32_t count, int prot,
+void *soft_port_map(struct soft_port *port, uint32_t page, uint32_t count, int prot,
 		    void *fixed)
 {
 	size_t bytes = (size_t)count * SOFT_PAGE_BYTES;
@@ -383,10 +384,13 @@ void *soft_port_map(const struct soft_port *port, uint32_t page, uint32_t count,
 	mapped = mremap(soft_port_page(port, page), 0, bytes, flags, fixed);
 	if (mapped == MAP_FAILED)
 		return NULL;
-	if (mprotect(mapped, bytes, prot) == 0)
-		return mapped;
-	munmap(mapped, bytes);
-	return NULL;
+	if (mprotect(mapped, bytes, prot) != 0) {
+		munmap(mapped, bytes);
+		return NULL;
+	}
+	if (prot & PROT_WRITE)
+		host_port_registers(port->host, mapped, bytes);
+	return mapped;
 }
 
 /*

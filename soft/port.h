@@ -48,6 +48,7 @@ struct soft_port {
 struct soft_port_names {
 	const char *ibdev; /* NULL: as configured */
 	unsigned int uverbs; /* 3: "uverbs3" */
+	bool stores; /* its user stores to registers without a word: see host_port_registers */
 };
 
 /*
@@ -67,7 +68,7 @@ void soft_port_unlock(struct soft_port *port);
 void *soft_port_page(const struct soft_port *port, uint32_t page);
 /* soft_port_map - maps count register pages once more, for an application, which may unmap them
  * without taking them away from the NIC. As mmap(2) with MAP_SHARED; NULL and errno on failure. */
-void *soft_port_map(const struct soft_port *port, uint32_t page, uint32_t count, int prot,
+void *soft_port_map(struct soft_port *port, uint32_t page, uint32_t count, int prot,
 		    void *fixed);
 /* soft_port_await_takers - before an ioctl that may open a channel. Not under the lock. */
 void soft_port_await_takers(struct soft_port *port);

@@ -45,7 +45,13 @@ struct nic {
 	_Atomic uint64_t blocked;
 	_Atomic uint64_t deadline_ns;
 	_Atomic uint64_t expired;
+	struct nic_counters counters; /* stay 0 */
 };
+
+const struct nic_counters *nic_counters(const struct nic *nic)
+{
+	return &nic->counters;
+}
 
 void nic_rx(struct nic *nic, const struct nic_rx *packet, uint64_t now_ns)
 {

@@ -95,6 +95,12 @@ enum uv_qp_state {
 	UV_QPS_ERR = 6,
 };
 
+/* Bits of ib_uverbs_modify_srq.attr_mask. */
+enum {
+	UV_SRQ_MAX_WR = 1 << 0,
+	UV_SRQ_LIMIT = 1 << 1,
+};
+
 enum uv_port_state {
 	UV_PORT_NOP = 0,
 	UV_PORT_DOWN = 1,
@@ -173,6 +179,7 @@ enum {
 	UV_DEVICE_MEM_MGT_EXTENSIONS_F = 1 << 21,
 	UV_DEVICE_MEM_WINDOW_TYPE_2B_F = 1 << 24,
 	UV_DEVICE_RC_RNR_NAK_GEN_F = 1 << 12,
+	UV_DEVICE_XRC_F = 1 << 20,
 	UV_ATOMIC_NONE = 0,
 	UV_ATOMIC_HCA = 1,
 	UV_ATOMIC_GLOB = 2,
@@ -205,6 +212,10 @@ _Static_assert(sizeof(struct ib_uverbs_query_device_resp) == 176, "QUERY_DEVICE 
 _Static_assert(sizeof(struct ib_uverbs_ex_query_device_resp) == 304, "EX QUERY_DEVICE answer");
 _Static_assert(sizeof(struct ib_uverbs_qp_cap) == 20, "QP capabilities");
 _Static_assert(sizeof(struct ib_uverbs_create_ah) == 56, "CREATE_AH");
+_Static_assert(sizeof(struct ib_uverbs_modify_srq) == 16, "MODIFY_SRQ");
+_Static_assert(sizeof(struct ib_uverbs_query_srq_resp) == 16, "QUERY_SRQ answer");
+_Static_assert(sizeof(struct ib_uverbs_open_xrcd) == 16, "OPEN_XRCD");
+_Static_assert(sizeof(struct ib_uverbs_open_qp) == 32, "OPEN_QP");
 _Static_assert(sizeof(struct ib_uverbs_gid_entry) == 32, "GID entry");
 
 #endif

@@ -204,6 +204,18 @@ static int async_event_of(enum nic_event_kind kind)
 	UNREACHABLE();
 }
 
+/* What happens to an XRC target every handle of it is told. */
+static void event_to_all(struct kern_object *target, uint32_t event)
+{
+	struct kern_object *objects = target->file->kern->objects;
+	struct kern_object *at = target;
+
+	do {
+		kern_event_async(at, event);
+		at = &objects[at->next_open];
+	} while (at != target);
+}
+
 void kern_nic_event(struct kern *kern, const struct nic_event *event)
 {
 	struct kern_object *object;
@@ -215,13 +227,17 @@ void kern_nic_event(struct kern *kern, const struct nic_event *event)
 		kern_devx_event(object, event->kind);
 		return;
 	}
-	ASSERT(object->type == KERN_CQ || object->type == KERN_QP);
+	ASSERT(object->type == KERN_CQ || object->type == KERN_QP || object->type == KERN_SRQ);
 	if (event->kind == NIC_EVENT_CQ_COMPLETION) {
 		event_comp(object);
 		return;
 	}
 	async = async_event_of(event->kind);
-	if (async >= 0)
+	if (async < 0)
+		return;
+	if (object->type == KERN_QP && object->qp_type == NIC_QP_XRC_TGT)
+		event_to_all(object, (uint32_t)async);
+	else
 		kern_event_async(object, (uint32_t)async);
 }
 

@@ -22,13 +22,14 @@ static uint32_t object_slots(const struct kern_config *config)
 	const struct nic_config *limits = &config->limits;
 
 	return limits->qp_count_max + limits->cq_count_max + limits->mkey_count_max +
-	       limits->pd_count_max + KERN_AH_COUNT_MAX + config->device_page_count +
-	       KERN_DEVX_COUNT_MAX;
+	       limits->pd_count_max + limits->srq_count_max + limits->xrcd_count_max +
+	       KERN_AH_COUNT_MAX + config->device_page_count + KERN_DEVX_COUNT_MAX;
 }
 
 /* Where each table starts; the last is the total. */
 struct layout {
 	size_t objects;
+	size_t xrcds;
 	size_t channels;
 	size_t pages;
 	size_t page_live;
@@ -43,7 +44,9 @@ static struct layout layout_of(const struct kern_config *config)
 	struct layout at;
 
 	at.objects = align_up(sizeof(struct kern));
-	at.channels = at.objects + align_up(object_slots(config) * sizeof(struct kern_object));
+	at.xrcds = at.objects + align_up(object_slots(config) * sizeof(struct kern_object));
+	at.channels =
+	    at.xrcds + align_up((config->limits.xrcd_count_max + 1) * sizeof(struct kern_xrcd));
 	at.pages = at.channels + align_up(KERN_CHANNEL_MAX * sizeof(struct kern_channel));
 	at.page_live = at.pages + align_up(config->device_page_count * sizeof(struct kern_page));
 	at.subscriptions = at.page_live + align_up(config->device_page_count * sizeof(uint16_t));
@@ -78,6 +81,7 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 	kern->objects = (struct kern_object *)(void *)(base + at.objects);
 	kern->object_count = object_slots(config);
 	kern->object_free = KERN_NONE;
+	kern->xrcds = (struct kern_xrcd *)(void *)(base + at.xrcds);
 	kern->channels = (struct kern_channel *)(void *)(base + at.channels);
 	kern->pages = (struct kern_page *)(void *)(base + at.pages);
 	kern->page_live = (uint16_t *)(void *)(base + at.page_live);
@@ -156,7 +160,7 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern_fil
 	    .max_rq_desc_sz = KERN_WQE_RECV_BYTES_MAX,
 	    .max_send_wqebb = KERN_WQEBB_COUNT_MAX,
 	    .max_recv_wr = KERN_WQEBB_COUNT_MAX,
-	    .max_srq_recv_wr = 0,
+	    .max_srq_recv_wr = KERN_SRQ_WQE_COUNT_MAX,
 	    .num_ports = 1,
 	    .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
 			 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE,

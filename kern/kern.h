@@ -57,6 +57,11 @@ struct kern_env {
 	int (*dmabuf_map)(void *ctx, int fd, uint64_t offset, uint64_t len, bool writable,
 			  uint64_t *va);
 	void (*dmabuf_unmap)(void *ctx, uint64_t va);
+	/*
+	 * The file behind a descriptor of the application, by device and inode number; -EBADF.
+	 * Contexts that open an XRC domain with the same file get the same one.
+	 */
+	int (*file_id)(void *ctx, int fd, uint64_t *device, uint64_t *inode);
 };
 
 enum {

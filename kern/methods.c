@@ -160,13 +160,42 @@ static const struct kern_attr_spec cq_destroy[] = {
     KERN_OUT(UVERBS_ATTR_DESTROY_CQ_RESP, struct ib_uverbs_destroy_cq_resp),
 };
 
-/* There are no shared receive queues, XRC domains and indirection tables: KERN_FREE is no object's
- * type, so that a handle of one gets -EINVAL and a number that is no handle -ENOENT. */
+static const struct kern_attr_spec srq_create[] = {
+    KERN_NEW(UVERBS_ATTR_CREATE_SRQ_HANDLE),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_CONST_IN(UVERBS_ATTR_CREATE_SRQ_TYPE),
+    KERN_IN(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, uint64_t),
+    KERN_IN(UVERBS_ATTR_CREATE_SRQ_MAX_WR, uint32_t),
+    KERN_IN(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, uint32_t),
+    KERN_IN(UVERBS_ATTR_CREATE_SRQ_LIMIT, uint32_t),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, KERN_XRCD, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, KERN_CQ, 0),
+    {.id = UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS,
+     .type = KERN_ATTR_IN,
+     .len_min = sizeof(uint32_t),
+     .len_max = sizeof(uint32_t)},
+    KERN_CHANNEL(UVERBS_ATTR_CREATE_SRQ_EVENT_FD, 1),
+    KERN_OUT(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, uint32_t),
+    KERN_OUT(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, uint32_t),
+    KERN_OUT_OPTIONAL(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, uint32_t),
+};
+
+static const struct kern_attr_spec srq_destroy[] = {
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_SRQ_HANDLE, KERN_SRQ, KERN_MANDATORY_F),
+    KERN_OUT(UVERBS_ATTR_DESTROY_SRQ_RESP, struct ib_uverbs_destroy_srq_resp),
+};
+
+static const struct kern_attr_spec xrcd_destroy[] = {
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_XRCD_HANDLE, KERN_XRCD, KERN_MANDATORY_F),
+};
+
+/* There are no indirection tables: KERN_FREE is no object's type, so that a handle of one gets
+ * -EINVAL and a number that is no handle -ENOENT. */
 static const struct kern_attr_spec qp_create[] = {
     KERN_NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
-    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, KERN_FREE, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, KERN_XRCD, 0),
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_PD_HANDLE, KERN_PD, 0),
-    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, KERN_FREE, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, KERN_SRQ, 0),
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, KERN_CQ, 0),
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, KERN_CQ, 0),
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, KERN_FREE, 0),
@@ -375,6 +404,9 @@ static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, ah_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, kern_cq_create),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, false, cq_destroy, kern_cq_destroy),
+    ROW(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, true, srq_create, kern_srq_create),
+    ROW(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, false, srq_destroy, kern_srq_destroy),
+    ROW(UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, false, xrcd_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true, qp_create, kern_qp_create),
     ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, false, qp_destroy, kern_qp_destroy),
     ROW(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, async_event_alloc,

@@ -137,7 +137,13 @@ static int destroy_inner(struct kern *kern, const struct kern_object *object)
 	case KERN_CQ:
 		return nic_cq_destroy(kern->nic, object->number);
 	case KERN_QP:
+		if (object->qp_type == NIC_QP_XRC_TGT)
+			return kern_target_close(kern, object);
 		return nic_qp_destroy(kern->nic, object->number);
+	case KERN_SRQ:
+		return nic_srq_destroy(kern->nic, object->number);
+	case KERN_XRCD:
+		return kern_xrcd_close(kern, object->number);
 	case KERN_MR:
 		return kern_mr_destroy(kern, object);
 	case KERN_AH:

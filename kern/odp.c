@@ -26,7 +26,7 @@ static int check_piece(struct kern_call *call, const struct ib_uverbs_sge *piece
 
 	if (!mr || !(mr->access & IB_UVERBS_ACCESS_ON_DEMAND))
 		return -ENOENT;
-	if (mr->uses[0] != pd)
+	if (mr->uses[KERN_USE_PD] != pd)
 		return -EPERM;
 	if (advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE &&
 	    !(mr->access & IB_UVERBS_ACCESS_LOCAL_WRITE))

@@ -22,7 +22,9 @@ struct qp_args {
 	uint32_t flags;
 	struct kern_object *pd;
 	struct kern_object *send_cq;
-	struct kern_object *recv_cq;
+	struct kern_object *recv_cq; /* NULL: XRC has none */
+	struct kern_object *srq;
+	struct kern_object *xrcd;
 	struct mlx5_ib_create_qp driver;
 	uint32_t rq_wqe_count;
 };
@@ -39,6 +41,12 @@ static int read_type(struct kern_call *call, enum nic_qp_type *nic_type)
 	case IB_UVERBS_QPT_RC:
 		*nic_type = NIC_QP_RC;
 		return 0;
+	case IB_UVERBS_QPT_XRC_INI:
+		*nic_type = NIC_QP_XRC_INI;
+		return 0;
+	case IB_UVERBS_QPT_XRC_TGT:
+		*nic_type = NIC_QP_XRC_TGT;
+		return 0;
 	case IB_UVERBS_QPT_UC:
 		*nic_type = NIC_QP_UC;
 		return 0;
@@ -46,8 +54,6 @@ static int read_type(struct kern_call *call, enum nic_qp_type *nic_type)
 		*nic_type = NIC_QP_UD;
 		return 0;
 	case IB_UVERBS_QPT_RAW_PACKET:
-	case IB_UVERBS_QPT_XRC_INI:
-	case IB_UVERBS_QPT_XRC_TGT:
 	case IB_UVERBS_QPT_DRIVER:
 		return -EOPNOTSUPP;
 	default:
@@ -55,12 +61,47 @@ static int read_type(struct kern_call *call, enum nic_qp_type *nic_type)
 	}
 }
 
+/* An XRC target has a domain and nothing else. */
+static int read_target_objects(const struct qp_args *args)
+{
+	if (args->pd || args->send_cq || args->recv_cq)
+		return -EINVAL;
+	return args->xrcd ? 0 : -ENOENT;
+}
+
+/* Only targets have a domain; an XRC initiator receives nothing, so that a queue for it is left
+ * aside. */
+static int read_other_objects(struct qp_args *args)
+{
+	bool ini = args->type == NIC_QP_XRC_INI;
+
+	if (args->xrcd || (args->srq && ini))
+		return -EINVAL;
+	if (ini)
+		args->recv_cq = NULL;
+	return args->pd && args->send_cq && (args->recv_cq || ini) ? 0 : -ENOENT;
+}
+
 static int read_objects(struct kern_call *call, struct qp_args *args)
 {
 	args->pd = kern_call_object(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
 	args->send_cq = kern_call_object(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
 	args->recv_cq = kern_call_object(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
-	return args->pd && args->send_cq && args->recv_cq ? 0 : -ENOENT;
+	args->srq = kern_call_object(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+	args->xrcd = kern_call_object(call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE);
+	return args->type == NIC_QP_XRC_TGT ? read_target_objects(args) : read_other_objects(args);
+}
+
+/* A queue pair's SRQ is of its kind. A target is told by each request which one to use. */
+static int check_srq(struct qp_args *args)
+{
+	bool tgt = args->type == NIC_QP_XRC_TGT;
+
+	if (args->srq && (args->srq->uses[KERN_USE_XRCD] != NULL) != tgt)
+		return -EINVAL;
+	if (tgt)
+		args->srq = NULL;
+	return 0;
 }
 
 static int read_core_part(struct kern_call *call, struct qp_args *args)
@@ -90,7 +131,7 @@ static int read_core_part(struct kern_call *call, struct qp_args *args)
 		return -EINVAL;
 	if (kern_call_attr(call, UVERBS_ATTR_CREATE_QP_SOURCE_QPN))
 		return -EINVAL;
-	return 0;
+	return check_srq(args);
 }
 
 /* Scatter to CQE is a permission, which this device never uses. Signatures of entries are there and
@@ -111,8 +152,12 @@ static int check_sizes(struct qp_args *args)
 {
 	const struct mlx5_ib_create_qp *driver = &args->driver;
 
+	bool is_xrc = args->type == NIC_QP_XRC_INI || args->type == NIC_QP_XRC_TGT;
+
 	if (args->cap.max_recv_wr > KERN_WQEBB_COUNT_MAX)
 		return -EINVAL;
+	if (is_xrc || args->srq)
+		args->cap.max_recv_wr = args->cap.max_recv_sge = 0;
 	if (args->cap.max_recv_wr != 0) {
 		if (driver->rq_wqe_shift > RQ_WQE_SHIFT_MAX ||
 		    driver->rq_wqe_count > KERN_WQEBB_COUNT_MAX)
@@ -144,6 +189,17 @@ static int read_driver_part(struct kern_call *call, struct qp_args *args)
 	return check_sizes(args);
 }
 
+static int create_target_in_nic(struct kern_object *qp, const struct qp_args *args)
+{
+	struct nic_qp_attr attr = {
+	    .type = NIC_QP_XRC_TGT,
+	    .xrcdn = args->xrcd->number,
+	    .cookie = kern_object_handle(qp),
+	};
+
+	return nic_qp_create(qp->file->kern->nic, &attr, &qp->number);
+}
+
 static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 {
 	struct kern *kern = qp->file->kern;
@@ -154,14 +210,16 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	    .type = args->type,
 	    .pdn = args->pd->number,
 	    .cqn_send = args->send_cq->number,
-	    .cqn_recv = args->recv_cq->number,
+	    .cqn_recv = args->recv_cq ? args->recv_cq->number : 0,
 	    .buf_va = driver->buf_addr,
 	    .db_va = driver->db_addr,
 	    .sq_wqebb_count = driver->sq_wqe_count,
 	    .rq_wqe_count = args->rq_wqe_count,
 	    .rq_wqe_size_log2 = driver->rq_wqe_shift,
+	    .srqn = args->srq ? args->srq->number : 0,
 	    /* Version 0 completions carry no user index: the driver looks for the number. */
 	    .user_index = qp->file->cqe_version ? driver->uidx : 0,
+	    .cqe_srqn = qp->file->cqe_version == 0,
 	    .sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
 	    .own_multicast_blocked = args->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
 	    .rq_signed = driver->flags & MLX5_QP_FLAG_SIGNATURE,
@@ -183,14 +241,23 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 	qp->rq_wqe_count = args->rq_wqe_count;
 	qp->sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
 	qp->ece_options = args->driver.ece_options & KERN_ECE_OPTIONS;
-	kern_bfreg_take(qp, &args->driver);
+	qp->next_open = kern_object_handle(qp);
+	if (args->type != NIC_QP_XRC_TGT)
+		kern_bfreg_take(qp, &args->driver);
 	qp->async = kern_call_channel(call, UVERBS_ATTR_CREATE_QP_EVENT_FD);
 	if (!qp->async)
 		qp->async = call->file->async_default;
 	kern_channel_get(qp->async);
-	kern_object_use(qp, 0, args->pd);
-	kern_object_use(qp, 1, args->send_cq);
-	kern_object_use(qp, 2, args->recv_cq);
+	if (args->pd)
+		kern_object_use(qp, KERN_USE_PD, args->pd);
+	if (args->send_cq)
+		kern_object_use(qp, KERN_USE_SEND_CQ, args->send_cq);
+	if (args->recv_cq)
+		kern_object_use(qp, KERN_USE_RECV_CQ, args->recv_cq);
+	if (args->srq)
+		kern_object_use(qp, KERN_USE_SRQ, args->srq);
+	if (args->xrcd)
+		kern_object_use(qp, KERN_USE_XRCD, args->xrcd);
 }
 
 static int write_response(struct kern_call *call, const struct kern_object *qp)
@@ -216,15 +283,17 @@ int kern_qp_create(struct kern_call *call)
 	struct qp_args args = {.rq_wqe_count = 0};
 	struct kern_object *qp;
 	int error = read_core_part(call, &args);
+	bool is_target = args.type == NIC_QP_XRC_TGT;
 
-	if (!error)
+	/* A target has no driver's part: it has nothing that the driver could see. */
+	if (!error && !is_target)
 		error = read_driver_part(call, &args);
 	if (error)
 		return error;
 	qp = kern_object_create(call->file, KERN_QP);
 	if (!qp)
 		return -ENOMEM;
-	error = create_in_nic(qp, &args);
+	error = is_target ? create_target_in_nic(qp, &args) : create_in_nic(qp, &args);
 	if (error) {
 		kern_object_drop(qp);
 		return error;

@@ -182,6 +182,17 @@ static void path_to(const struct nic_qp_params *params, bool infiniband,
 	dest->port_num = params->port;
 }
 
+/* What concerns the other half of XRC is left aside, not refused [linux uverbs_cmd.c]. */
+static uint32_t mask_for(const struct kern_object *qp, uint32_t mask)
+{
+	if (qp->qp_type == NIC_QP_XRC_INI)
+		return mask & ~(uint32_t)(UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER);
+	if (qp->qp_type == NIC_QP_XRC_TGT)
+		return mask &
+		       ~(uint32_t)(UV_QP_MAX_QP_RD_ATOMIC | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY);
+	return mask;
+}
+
 /* ---- modify -----------------------------------------------------------------------------------
  */
 
@@ -225,6 +236,7 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint3
 		return -EINVAL;
 	error = nic_qp_query(kern->nic, qp->number, &now);
 	ASSERT(!error);
+	req->attr_mask = mask_for(qp, req->attr_mask);
 	error = check_ports(req, now.port);
 	if (!error)
 		error = check_values(kern, req);
@@ -233,9 +245,9 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint3
 	if (error)
 		return error;
 	if (params.set & NIC_QP_SET_PATH_F)
-		params.path.udp_sport =
-		    kern_udp_sport(params.path.flow_label, qp->number,
-			      params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
+		params.path.udp_sport = kern_udp_sport(
+		    params.path.flow_label, qp->number,
+		    params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
 	error = nic_qp_modify(kern->nic, qp->number, &params, call->now_ns);
 	if (!error && *ece_options != 0)
 		*ece_options = qp->ece_options = *ece_options & KERN_ECE_OPTIONS;

@@ -3,7 +3,7 @@
  * query.c - what the device says of itself: QUERY_DEVICE, QUERY_PORT, the GID table, capabilities.
  *
  * Truth before features: a limit or bit stands here only if the device keeps it. What is not listed
- * (shared receive queues, multicast) is zero.
+ * (multicast) is zero.
  */
 #include "kern/state.h"
 
@@ -58,7 +58,7 @@ static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 	    .max_qp_wr = KERN_WQEBB_COUNT_MAX,
 	    .device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F | UV_DEVICE_SYS_IMAGE_GUID_F |
 				UV_DEVICE_MEM_WINDOW_F | UV_DEVICE_MEM_MGT_EXTENSIONS_F |
-				UV_DEVICE_MEM_WINDOW_TYPE_2B_F,
+				UV_DEVICE_MEM_WINDOW_TYPE_2B_F | UV_DEVICE_XRC_F,
 	    .max_sge = sge_max(),
 	    .max_sge_rd = sge_max(),
 	    .max_cq = limits->cq_count_max,
@@ -70,6 +70,9 @@ static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 	    .max_res_rd_atom = limits->rd_atomic_max * limits->qp_count_max,
 	    .max_qp_init_rd_atom = limits->rd_atomic_max,
 	    .atomic_cap = UV_ATOMIC_HCA,
+	    .max_srq = limits->srq_count_max,
+	    .max_srq_wr = KERN_SRQ_WQE_COUNT_MAX - 1,
+	    .max_srq_sge = KERN_WQE_RECV_BYTES_MAX / 16 - 1,
 	    .max_ah = KERN_AH_COUNT_MAX,
 	    .max_pkeys = KERN_PKEY_TABLE_COUNT,
 	    .phys_port_cnt = 1,

@@ -26,6 +26,7 @@ enum {
 	KERN_AH_COUNT_MAX = 65536,
 	KERN_CQE_COUNT_LOG2_MAX = 22,
 	KERN_WQEBB_COUNT_MAX = 32768,
+	KERN_SRQ_WQE_COUNT_MAX = 32768, /* entries of a ring; one less can be posted */
 	KERN_WQE_SEND_BYTES_MAX = 1024,
 	KERN_WQE_RECV_BYTES_MAX = 512,
 	KERN_BLUEFLAME_BYTES = 512,
@@ -36,7 +37,7 @@ enum {
 	KERN_PART_ID = 0x101b,
 	/* Connections of version 1 and nothing beyond them. */
 	KERN_ECE_OPTIONS = UV_MLX5_ECE_VERSION_1,
-	KERN_CLOCK_KHZ = 1000000, /* the device's clock counts nanoseconds */
+	KERN_CLOCK_KHZ = 1000000,      /* the device's clock counts nanoseconds */
 	KERN_USES_MAX = 6,             /* objects that one object names */
 	KERN_DEVX_COUNT_MAX = 65536,   /* objects that only DevX has, and umems */
 	KERN_UDP_SPORT_FIRST = 0xc000, /* RoCE v2 source ports start here [RoCEv2 A17] */
@@ -60,11 +61,22 @@ enum kern_object_type {
 	KERN_PP,
 	KERN_MW,
 	KERN_DM,
+	KERN_SRQ,
+	KERN_XRCD,
 };
 
 #define KERN_ANY 0xff /* in a method's spec: an object of any type */
 
 #define KERN_NONE UINT32_MAX /* no slot */
+
+/* Places in kern_object.uses. */
+enum {
+	KERN_USE_PD,
+	KERN_USE_SEND_CQ, /* of an XRC SRQ: its completion queue */
+	KERN_USE_RECV_CQ,
+	KERN_USE_SRQ,
+	KERN_USE_XRCD,
+};
 
 struct kern_object {
 	enum kern_object_type type;
@@ -79,10 +91,13 @@ struct kern_object {
 	struct kern_channel *async; /* of a queue pair or completion queue, or NULL */
 	uint32_t comp_events;       /* sent and not withdrawn */
 	uint32_t async_events;
-	struct kern_object *uses[KERN_USES_MAX]; /* PD, send CQ, receive CQ, ...; NULL: none */
+	struct kern_object *uses[KERN_USES_MAX]; /* see KERN_USE_*; NULL: none */
 	enum nic_qp_type qp_type;                /* of a queue pair */
 	struct ib_uverbs_qp_cap cap;             /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
+	uint32_t max_wr;         /* of an SRQ */
+	uint32_t max_sge;        /* likewise */
+	uint32_t next_open;      /* of an XRC target: the next handle of the same, in a ring */
 	uint32_t cqe_count;      /* of a completion queue: what its ring has */
 	uint32_t cqe_size_bytes; /* likewise */
 	uint32_t access;         /* of a region of host memory: as asked for */
@@ -110,6 +125,14 @@ enum kern_channel_kind {
 	KERN_CHANNEL_DEVX_EVENT, /* events that were subscribed to */
 };
 
+/* An XRC domain, at its number: one for all contexts that opened it with the same file. */
+struct kern_xrcd {
+	uint32_t users; /* objects; 0: there is no such domain */
+	bool named;     /* by a file */
+	uint64_t device;
+	uint64_t inode;
+};
+
 struct kern_channel {
 	struct kern_file *file; /* NULL: free slot */
 	struct kern *kern;
@@ -132,7 +155,7 @@ struct kern_file {
 	uint16_t bfreg_pages[KERN_BFREGS_MAX / KERN_BFREGS_PER_PAGE];
 	uint16_t dynamic_pages[KERN_DYNAMIC_BFREGS / KERN_BFREGS_PER_PAGE]; /* 0: none, or page + 1
 									     */
-	uint32_t newest; /* object, or KERN_NONE */
+	uint32_t newest;        /* object, or KERN_NONE */
 	uint32_t subscriptions; /* to events of no object: the first, or KERN_NONE */
 	struct kern_channel *async_default;
 };
@@ -160,6 +183,7 @@ struct kern {
 	uint32_t object_fresh; /* slots below this one were used before */
 	uint32_t object_free;  /* first free one of those, or KERN_NONE */
 	uint32_t ah_count;
+	struct kern_xrcd *xrcds;
 	struct kern_channel *channels;
 	uint32_t channel_fresh;
 	struct kern_page *pages;
@@ -399,6 +423,16 @@ int kern_cq_destroy(struct kern_call *call);
 int kern_write_resize_cq(struct kern_call *call);
 int kern_qp_create(struct kern_call *call);
 int kern_qp_destroy(struct kern_call *call);
+int kern_write_open_qp(struct kern_call *call);
+int kern_srq_create(struct kern_call *call);
+int kern_srq_destroy(struct kern_call *call);
+int kern_write_modify_srq(struct kern_call *call);
+int kern_write_query_srq(struct kern_call *call);
+int kern_write_open_xrcd(struct kern_call *call);
+/* kern_xrcd_close - one object less that stands for the domain; the last one ends it. */
+int kern_xrcd_close(struct kern *kern, uint32_t xrcdn);
+/* kern_target_close - one handle less of an XRC target; the last one ends it. */
+int kern_target_close(struct kern *kern, const struct kern_object *target);
 int kern_write_query_qp(struct kern_call *call);
 int kern_write_modify_qp(struct kern_call *call);
 int kern_write_modify_qp_ex(struct kern_call *call);

@@ -353,6 +353,9 @@ struct nic_qp_attr {
 };
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
 int nic_qp_destroy(struct nic *nic, uint32_t qpn);
+/* The cookie, as given at create or set since. -EINVAL: no such queue pair. */
+int nic_qp_cookie(const struct nic *nic, uint32_t qpn, uint64_t *cookie);
+void nic_qp_set_cookie(struct nic *nic, uint32_t qpn, uint64_t cookie);
 
 #define NIC_QP_SET_STATE_F          (1u << 0)
 #define NIC_QP_SET_ACCESS_F         (1u << 1)

@@ -284,6 +284,24 @@ void nic_qpn_release(struct nic *nic, uint32_t qpn)
 	nic_slot_give(&nic->qp_slots, index);
 }
 
+int nic_qp_cookie(const struct nic *nic, uint32_t qpn, uint64_t *cookie)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	*cookie = qp->cookie;
+	return 0;
+}
+
+void nic_qp_set_cookie(struct nic *nic, uint32_t qpn, uint64_t cookie)
+{
+	struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	ASSERT(qp);
+	qp->cookie = cookie;
+}
+
 /* ---- modify and query ------------------------------------------------------------------------ */
 
 static bool path_values_ok(const struct nic *nic, const struct nic_qp_params *p)

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static const struct nic_config nic_limits = {
@@ -27,6 +28,7 @@ static const struct nic_config nic_limits = {
     .mkey_count_max = 262144,
     .pd_count_max = 16384,
     .srq_count_max = 65536,
+    .xrcd_count_max = 4096,
     .mtu_max_bytes = 4096,
     .rd_atomic_max = 16,
     .message_max_bytes_log2 = 31,
@@ -123,6 +125,18 @@ static void channel_close(void *ctx, struct kern_channel *channel)
 	struct soft_port *port = ctx;
 
 	soft_channel_close(&port->channels, channel);
+}
+
+static int file_id(void *ctx, int fd, uint64_t *device, uint64_t *inode)
+{
+	struct stat st;
+
+	(void)ctx;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*device = st.st_dev;
+	*inode = st.st_ino;
+	return 0;
 }
 
 static int dmabuf_map(void *ctx, int fd, uint64_t offset, uint64_t len, bool writable, uint64_t *va)
@@ -238,6 +252,7 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	    .channel_send = channel_send,
 	    .channel_withdraw = channel_withdraw,
 	    .channel_close = channel_close,
+	    .file_id = file_id,
 	    .dmabuf_map = dmabuf_map,
 	    .dmabuf_unmap = dmabuf_unmap,
 	};

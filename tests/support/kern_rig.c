@@ -145,6 +145,17 @@ static uint64_t random64(void *ctx)
 	return 4;
 }
 
+/* Descriptors 500 to 599 are files; two with the same last digit are the same one. */
+static int file_id(void *ctx, int fd, uint64_t *device, uint64_t *inode)
+{
+	(void)ctx;
+	if (fd < 500 || fd > 599)
+		return -EBADF;
+	*device = 1;
+	*inode = (uint64_t)(fd % 10);
+	return 0;
+}
+
 static int dmabuf_map(void *ctx, int fd, uint64_t offset, uint64_t len, bool writable, uint64_t *va)
 {
 	struct rig_dmabuf *buf = &((struct kern_rig *)ctx)->dmabuf;
@@ -275,6 +286,7 @@ static const struct nic_config limits = {
     .mkey_count_max = 64,
     .pd_count_max = 64,
     .srq_count_max = 64,
+    .xrcd_count_max = 4,
     .mtu_max_bytes = 4096,
     .rd_atomic_max = 16,
     .message_max_bytes_log2 = 30,
@@ -314,6 +326,7 @@ static void rig_open(struct kern_rig *rig, bool infiniband)
 					  .channel_send = channel_send,
 					  .channel_withdraw = channel_withdraw,
 					  .channel_close = channel_close,
+					  .file_id = file_id,
 					  .dmabuf_map = dmabuf_map,
 					  .dmabuf_unmap = dmabuf_unmap};
 	rig->config = (struct kern_config){.ibdev_name = "soft0",

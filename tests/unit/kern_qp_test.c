@@ -430,7 +430,7 @@ static void create_refusals(void **state)
 		struct rig_qp qp;
 		int error;
 	} rows[] = {
-	    {"XRC", {.type = IB_UVERBS_QPT_XRC_TGT}, -EOPNOTSUPP},
+	    {"XRC target with a PD", {.type = IB_UVERBS_QPT_XRC_TGT}, -EINVAL},
 	    {"DC", {.type = IB_UVERBS_QPT_DRIVER}, -EOPNOTSUPP},
 	    {"no such type", {.type = 7}, -EINVAL},
 	    {"PD is a CQ", {.pd = world->cq.handle}, -EINVAL},

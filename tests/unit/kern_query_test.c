@@ -60,7 +60,7 @@ static void context(void **state)
 	assert_int_equal(resp->comp_mask, MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
 					      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE);
 	assert_int_equal(resp->clock_info_versions, 1);
-	assert_int_equal(resp->max_srq_recv_wr, 0);
+	assert_int_equal(resp->max_srq_recv_wr, 32768);
 	kern_close(rig.file, 0);
 	rig.file = old;
 }
@@ -84,7 +84,9 @@ static void device(void **state)
 	assert_int_equal(resp.base.max_qp_rd_atom, 16);
 	assert_int_equal(resp.base.atomic_cap, UV_ATOMIC_HCA);
 	assert_int_equal(resp.base.phys_port_cnt, 1);
-	assert_int_equal(resp.base.max_srq, 0);
+	assert_int_equal(resp.base.max_srq, 64);
+	assert_int_equal(resp.base.max_srq_wr, 32767);
+	assert_int_equal(resp.base.max_srq_sge, 31);
 	assert_int_equal(resp.base.max_mw, 64);
 	assert_int_equal(resp.max_dm_size, 2 * 4096);
 	assert_int_equal(resp.base.max_mcast_grp, 0);
@@ -94,7 +96,7 @@ static void device(void **state)
 	assert_int_equal(resp.hca_core_clock, 1000000);
 	assert_int_equal(resp.cq_moderation_caps.max_cq_moderation_count, 0);
 	assert_int_equal(resp.base.device_cap_flags,
-			 1 << 11 | 1 << 12 | 1 << 17 | 1 << 21 | 1 << 24);
+			 1 << 11 | 1 << 12 | 1 << 17 | 1 << 20 | 1 << 21 | 1 << 24);
 	assert_int_equal(resp.device_cap_flags_ex, resp.base.device_cap_flags);
 	assert_int_equal(uhw.response_length, sizeof(uhw));
 	assert_int_equal(uhw.flags, MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD);

@@ -217,7 +217,7 @@ static void write_commands(void **state)
 		int error;
 	} rows[] = {
 	    {"windows' destruction", IB_USER_VERBS_CMD_DEALLOC_MW, -EOPNOTSUPP},
-	    {"XRC domains", IB_USER_VERBS_CMD_OPEN_XRCD, -EOPNOTSUPP},
+	    {"posting by the kernel", IB_USER_VERBS_CMD_POST_SRQ_RECV, -EOPNOTSUPP},
 	    {"no such command", 0x77, -EOPNOTSUPP},
 	    {"no such extended command", UV_WRITE_EX(0x77), -EOPNOTSUPP},
 	    {"bit 8", 0x101, -EINVAL},

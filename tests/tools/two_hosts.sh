@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Shows that software NICs of two hosts reach each other: every operation and whole files, byte for
-# byte, over IPv4 and IPv6, at several MTUs, on a bad network, and with the link going down and up.
-# By two network namespaces with a pair of virtual Ethernet interfaces between; needs root.
+# byte, over IPv4 and IPv6, at several MTUs, on networks that lose, delay and reorder packets, and
+# with the link going down and up. By two network namespaces with a pair of virtual Ethernet
+# interfaces between; needs root.
 set -u
 rig5=$1/rig5
 sniff=${RIG5_SOURCE_DIR:?}/tests/tools/_sniff.py
@@ -150,41 +151,79 @@ done
 # 3. An interface's name stands for its address. A target that sleeps answers.
 perf rig5a rig5b --size 64,64K --iterations 20 --op write,read --passive
 
-# 4. Files, on a good network and on a bad one.
+# 4. Files and every operation, on a good network and on bad ones: our own faults, by which either
+# side loses, delays and reorders what it sends, each alone and all together; and the kernel's, where
+# it has them, on both ways. Jitter shuffles what is sent at once, from which a transport that goes
+# back to what is missing gains a packet each round: short messages only.
 head -c 5000000 /dev/urandom >"$work/file"
-transfer "$work/file" 10.55.1.1 10.55.1.2
-export RIG5_FAULT=drop=1%,duplicate=1%,reorder=2%,corrupt=1%,seed=9
-transfer "$work/file" 10.55.1.1 10.55.1.2
-perf 10.55.1.1 10.55.1.2 --size 8,64K --iterations 20
+both() {
+	transfer "$work/file" 10.55.1.1 10.55.1.2
+	perf 10.55.1.1 10.55.1.2 --size 8,64K --iterations 20
+}
+both
+for faults in drop=1% delay=1ms reorder=2% \
+	drop=1%,delay=1ms,reorder=1%,duplicate=1%,corrupt=1%; do
+	export RIG5_FAULT=$faults,seed=9
+	both
+done
+export RIG5_FAULT=delay=1ms,jitter=1ms,drop=1%,seed=9
+perf 10.55.1.1 10.55.1.2 --size 8,2000 --iterations 20
 unset RIG5_FAULT
 
-# 5. The link goes down for a quarter of a second, three times, and comes up again. A queue pair gives
-# up after half a second, and the kernel asks for a neighbour's hardware address once a second: more
-# often here.
+# queueing <netem's words>... - on both ways; false: not here.
+queueing() {
+	tc -n "$here" qdisc replace dev rig5a root netem "$@" 2>/dev/null &&
+		tc -n "$there" qdisc replace dev rig5b root netem "$@" 2>/dev/null
+}
+if command -v tc >/dev/null && queueing delay 1ms; then
+	both
+	for words in "loss 1%" "delay 1ms reorder 2%" "delay 1ms loss 1% reorder 1% duplicate 1%"; do
+		# shellcheck disable=SC2086
+		queueing $words limit 10000 || fail "tc netem $words"
+		both
+	done
+	tc -n "$here" qdisc delete dev rig5a root
+	tc -n "$there" qdisc delete dev rig5b root
+else
+	echo "without tc netem: not in this kernel, or no tc"
+fi
+
+# 5. The link goes down for a quarter of a second, three times, and comes up again, under a file and
+# under messages whose every byte is checked. A queue pair gives up after half a second, and the
+# kernel asks for a neighbour's hardware address once a second: more often here.
 ip netns exec "$here" sh -c 'echo 20 >/proc/sys/net/ipv4/neigh/rig5a/retrans_time_ms'
 ip netns exec "$there" sh -c 'echo 20 >/proc/sys/net/ipv4/neigh/rig5b/retrans_time_ms'
 truncate -s 300000000 "$work/long"
-received() {
-	ip netns exec "$there" cat /sys/class/net/rig5b/statistics/rx_bytes
+moved() {
+	echo $(($(ip netns exec "$there" sh -c 'cd /sys/class/net/rig5b/statistics && \
+		echo "$(cat rx_bytes) + $(cat tx_bytes)"')))
 }
-begun=$(($(received) + 5000000))
-(
-	for ((i = 0; i < 1000 && $(received) < begun; i++)); do
-		sleep 0.01
-	done
-	date +%s%N >"$work/down"
-	for i in 1 2 3; do
-		ip -n "$there" link set rig5b down
-		sleep 0.25
-		ip -n "$there" link set rig5b up
-		sleep 0.1
-	done
-) &
-flapping=$!
-transfer "$work/long" 10.55.1.1 10.55.1.2
-ended=$(date +%s%N)
-wait $flapping
-((ended > $(<"$work/down") + 250000000)) || fail "the link was not down during the transfer"
+
+# flap <command>... - the link goes down once the command has moved 5 MB, before it is done.
+flap() {
+	local begun=$(($(moved) + 5000000)) ended flapping
+	rm -f "$work/down"
+	(
+		for ((i = 0; i < 2000 && $(moved) < begun; i++)); do
+			sleep 0.01
+		done
+		date +%s%N >"$work/down"
+		for i in 1 2 3; do
+			ip -n "$there" link set rig5b down
+			sleep 0.25
+			ip -n "$there" link set rig5b up
+			sleep 0.1
+		done
+	) &
+	flapping=$!
+	"$@"
+	ended=$(date +%s%N)
+	wait $flapping
+	((ended > $(<"$work/down") + 250000000)) || fail "the link was not down during $*"
+}
+flap transfer "$work/long" 10.55.1.1 10.55.1.2
+flap perf 10.55.1.1 10.55.1.2 --op send --bw --size 64K --iterations 5000
+flap perf 10.55.1.1 10.55.1.2 --op read --bw --size 64K --iterations 5000
 
 # 6. A peer that is not there is an error, and not a hang.
 start "$work/recv" "$there" 10.55.1.2 recv --nic soft0 --listen 10.55.1.2:18601 "$work"

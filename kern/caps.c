@@ -54,11 +54,13 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x34, 0, 8, KERN_PORT);                      /* num_ports: the same */
 	/* UCX uses DevX where this is 30, and then needs RMPs [ucx-mlx5]. */
 	set(cap, 0x38, 24, 5, rmps ? config->message_max_bytes_log2 : 0); /* log_max_msg */
-	set(cap, 0x70, 24, 5, rmps);                           /* log_max_rmp */
+	set(cap, 0x70, 24, 5, rmps);                          /* log_max_rmp */
 	set(cap, 0x3c, 0, 4, 1);                              /* cqe_version */
 	set(cap, 0x40, 2, 1, !config->link_infiniband);       /* roce */
 	set(cap, 0x40, 1, 1, 1);                              /* atomic: UCX */
 	set(cap, 0x44, 31, 1, 1);                             /* cq_oi: overrun may be ignored */
+	set(cap, 0x44, 2, 1, 1);                              /* ud */
+	set(cap, 0x44, 1, 1, 1);                              /* uc */
 	set(cap, 0x44, 0, 1, 1);                              /* rc */
 	set(cap, 0x48, 31, 1, 1);                             /* uar_4k */
 	set(cap, 0x48, 0, 8, UV_MLX5_PAGE_BYTES_LOG2);        /* log_pg_sz */
@@ -76,12 +78,15 @@ static void general_2(const struct kern *kern, uint8_t *cap)
 	(void)kern;
 	set(cap, 0x10, 8, 5, RESERVED_QPN_LOG_GRANULARITY);   /* log_reserved_qpn_granularity */
 }
+
 static void atomics(const struct kern *kern, uint8_t *cap)
 {
 	(void)kern;
 	set(cap, 0x08, 30, 2, 1);     /* atomic_req_8B_endianness_mode: 8 bytes as the host */
 	set(cap, 0x10, 0, 16, 0xf);   /* atomic_operations: swap, add, and both with masks */
 	set(cap, 0x14, 0, 16, 4 | 8); /* atomic_size_qp */
+	/* There is no DC; but UCX offers, on RC too, only sizes that both have [ucx-mlx5]. */
+	set(cap, 0x18, 0, 16, 4 | 8); /* atomic_size_dc */
 }
 
 static void device_memory(const struct kern *kern, uint8_t *cap)

@@ -5,8 +5,9 @@ tests/clauses.tsv names: a line is
     id<TAB>clause in a few words<TAB>executable:function[, executable:function]...
 
 where the executable is a C test (unit.lib_soft_qp: tests/unit/lib_soft_qp_test.c), whose function
-must be defined and listed among the program's tests there, or a script (tools.transfer), which has
-no function. Prints how many clauses there are."""
+must be defined and listed among the program's tests there; or what has no function: a script
+(tools.transfer), a fuzz target that replays its corpus (fuzz.packet), or what `make bench` measures
+(bench.run). Prints how many clauses there are."""
 import collections
 import re
 
@@ -14,12 +15,16 @@ import _tidy
 
 TABLE = "tests/clauses.tsv"
 SCRIPTS = (".sh", ".py")
+WHOLE = (*SCRIPTS, "_fuzz.c", "bench/run")
 
 
 def source_of(tree, executable):
     """The source file of a test executable, or None."""
     folder, _, name = executable.partition(".")
-    for path in [f"tests/{folder}/{name}_test.c"] + [f"tests/{folder}/{name}{s}" for s in SCRIPTS]:
+    paths = [f"tests/{folder}/{name}{s}" for s in ("_test.c", *SCRIPTS)]
+    if folder in ("fuzz", "bench"):
+        paths = [f"tests/fuzz/{name}_fuzz.c"] if folder == "fuzz" else [f"bench/{name}"]
+    for path in paths:
         if tree.has(path):
             return path
     return None
@@ -31,8 +36,8 @@ def check_test(tree, test):
     path = source_of(tree, executable)
     if path is None:
         return f"there is no test program {executable}"
-    if path.endswith(SCRIPTS):
-        return f"{path} is a script: name it without a function" if function else None
+    if path.endswith(WHOLE):
+        return f"{path} has no functions: name it alone" if function else None
     if not function:
         return f"{executable}: which function?"
     text = _tidy.without_comments(tree.read(path))
@@ -75,7 +80,7 @@ def check(tree):
 TEST = {"tests/unit/a_test.c": "static void one(void **state)\n{\n}\nstatic void two(void **state)\n"
                                "{\n}\nstruct CMUnitTest tests[] = {\n\tcmocka_unit_test(one),\n"
                                "\t/* cmocka_unit_test(two), */\n}\n",
-        "tests/tools/b.sh": "#!/bin/bash\n"}
+        "tests/tools/b.sh": "#!/bin/bash\n", "tests/fuzz/c_fuzz.c": "", "bench/run": ""}
 BAD = [
     ("no program", {**TEST, TABLE: "a.1\tclause\tunit.c:one\n"}, "no test program unit.c"),
     ("no function", {**TEST, TABLE: "a.1\tclause\tunit.a:three\n"}, "no test three"),
@@ -85,7 +90,11 @@ BAD = [
     ("twice", {**TEST, TABLE: "a.1\tx\tunit.a:one\na.1\ty\tunit.a:one\n"}, "was there before"),
     ("second of two", {**TEST, TABLE: "a.1\tx\tunit.a:one, unit.a:three\n"}, "no test three"),
     ("empty", {**TEST, TABLE: "# nothing\n"}, "empty"),
-    ("good", {**TEST, TABLE: "# x\na.1\tclause\tunit.a:one, tools.b\n"}, None),
+    ("no target", {**TEST, TABLE: "a.1\tclause\tfuzz.d\n"}, "no test program fuzz.d"),
+    ("function of a target", {**TEST, TABLE: "a.1\tclause\tfuzz.c:one\n"}, "name it alone"),
+    ("no benchmark", {**TEST, TABLE: "a.1\tclause\tbench.c\n"}, "no test program bench.c"),
+    ("good", {**TEST, TABLE: "# x\na.1\tclause\tunit.a:one, tools.b\na.2\tclause\tfuzz.c, bench.run\n"},
+     None),
 ]
 
 if __name__ == "__main__":

@@ -313,8 +313,9 @@ struct nic_fault nic_umr_run(struct nic *nic, const struct nic_qp *qp, const str
 		if (!bind_window(nic, qp, &umr))
 			return FAULT_BIND;
 	} else if (!set_pieces(nic, qp, &umr)) {
-		/* Half of a list is no list. */
+		/* Half of a list is no list, also for who makes the key good again. */
 		umr.mkey->state = NIC_MKEY_FREE;
+		umr.more->step_count = 0;
 		return FAULT_BIND;
 	}
 	set_context(&umr);

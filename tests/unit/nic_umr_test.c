@@ -473,6 +473,37 @@ static void list_from_memory(void **state)
 	bed_close(&b);
 }
 
+/* A list whose reading failed half way is gone: a later entry that makes the key good again without
+ * giving it pieces gives it no bytes. Once the pieces that had been read were used together with
+ * the sums of the old ones, and so led to bytes that no piece ever had. */
+static void half_a_list_is_none(void **state)
+{
+	struct bed b = bed_open(NULL);
+	uint32_t dst = klm_key(&b, 1, false);
+	struct fake_piece pieces[] = {{b.dst.va + 256, 64, b.dst.key},
+				      {b.dst.va + 512, 64, b.dst.key}};
+	struct umr_wr list = umr_list(dst, RW, pieces, 2);
+	uint8_t none[64] = {0};
+	struct fake_pair other;
+
+	(void)state;
+	fake_pair_connect(b.w, &other, NULL);
+	expect_umr(&b.pair.b, &list, true);
+	/* The second piece would lie behind the region. */
+	list.flags = 0;
+	list.list_va = b.dst.va + b.dst.len - 64;
+	list.list_key = make(&b, 1,
+			     (struct nic_mkey_attr){.va = list.list_va,
+						    .host_va = list.list_va,
+						    .len_bytes = WQE_UNIT_BYTES});
+	expect_umr(&other.b, &list, false);
+	list = (struct umr_wr){.key = dst, .flags = UMR_INLINE_F, .mask = UMR_MASK_FREE};
+	expect_umr(&b.pair.b, &list, true);
+	expect_remote(&b, WQE_OP_WRITE, 0, dst, 64, false);
+	assert_memory_equal(bed_dst(&b) + 512 - 64, none, 64);
+	bed_close(&b);
+}
+
 /* KSM: each entry covers 2^n bytes from the key's start on, wherever that is. */
 static void ksm_counts_from_its_start(void **state)
 {
@@ -666,6 +697,7 @@ int main(void)
 	    cmocka_unit_test(list_at_both_ends),
 	    cmocka_unit_test(strided_list),
 	    cmocka_unit_test(list_from_memory),
+	    cmocka_unit_test(half_a_list_is_none),
 	    cmocka_unit_test(ksm_counts_from_its_start),
 	    cmocka_unit_test(atomic_across_pieces),
 	    cmocka_unit_test(lists_of_lists),

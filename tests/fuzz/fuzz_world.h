@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_world.h - two NICs with a connected queue pair each (tests/support/fake_nic.h), and memory
- * that nothing may change: what the targets of the core start from.
+ * fuzz_world.h - two NICs with a connected queue pair each (tests/support/fake_nic.h), of any type,
+ * and memory that nothing may change: what the targets of the core start from.
  *
  * NIC 1 is the victim of packets, NIC 0 of entries. Each has a region `open` that its peer may do
- * everything to; `readable`, which may only be read; and `closed`, which only its own entries may
- * name. The guards lie between all of them and are registered nowhere.
+ * everything to and that windows may be bound to; `readable`, which may only be read; and `closed`,
+ * which only its own entries may name. The guards lie between all of them and are registered
+ * nowhere. Each also has keys that entries may make something of: a list, and a window of either
+ * type.
  *
  * nic_check runs on both NICs after every step. world_verdict: readable regions, closed regions of
  * NIC 1 (nobody posts there) and guards are as they were, and the counters add up.
@@ -16,6 +18,8 @@
 #include "base/be.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/fake_nic.h"
+#include "tests/support/fake_srq.h"
+#include "tests/support/umr.h"
 
 #include <stdbool.h>
 
@@ -25,12 +29,19 @@ enum {
 	WORLD_GUARDS_MAX = 16,
 	WORLD_PATTERN = 0xe7,
 	WORLD_STEP_PACKETS = 64,
+	WORLD_LIST = 0, /* of special[] */
+	WORLD_WINDOW_1,
+	WORLD_WINDOW_2,
+	WORLD_SPECIALS,
 };
 
 struct fuzz_world {
 	struct fake_world *w;
 	struct fake_pair pair;
+	struct fake_srq srq; /* of pair.b, if it has one */
+	struct fake_cq xrc_cq;
 	struct fake_region open[2], readable[2], closed[2];
+	uint32_t special[2][WORLD_SPECIALS]; /* keys */
 	uint64_t guards[WORLD_GUARDS_MAX];
 	unsigned int guard_count;
 };
@@ -55,6 +66,43 @@ static inline struct fake_region world_region(uint32_t nic, uint32_t access)
 	return region;
 }
 
+static inline uint32_t world_special(uint32_t nic, enum nic_mkey_kind kind)
+{
+	bool list = kind == NIC_MKEY_KLM;
+	struct nic_mkey_attr attr = {.pdn = world.w->sides[nic].pdn,
+				     .kind = kind,
+				     .klm_count_max = list ? 4 : 0,
+				     .free = list,
+				     .umr = list,
+				     .remote_invalidate = list,
+				     .tag_given = list};
+	uint32_t key;
+
+	FUZZ_CHECK(nic_mkey_create(world.w->nics[nic], &attr, &key) == 0);
+	return key;
+}
+
+/* The pair, of the type that the input says. */
+static inline void world_pair(uint8_t kind, struct fake_opts *opts)
+{
+	static const enum nic_qp_type types[8] = {[4] = NIC_QP_UC, [5] = NIC_QP_UD};
+	struct fake_xrc xrc;
+
+	if (kind % 8 == 7) {
+		fake_xrc_connect(world.w, &xrc, opts);
+		world.pair = xrc.pair;
+		world.srq = xrc.srq;
+		world.xrc_cq = xrc.cq;
+		return;
+	}
+	opts->type = types[kind % 8];
+	if (kind % 8 == 6 || (kind & 0x18) == 0x18) {
+		fake_srq_make(world.w, 1, 8, 0, NULL, &world.srq);
+		opts->srqn = world.srq.srqn;
+	}
+	fake_pair_connect(world.w, &world.pair, opts);
+}
+
 /* The first bytes of the input say how the pair is set up. */
 static inline void world_open(struct fuzz_in *in)
 {
@@ -62,11 +110,13 @@ static inline void world_open(struct fuzz_in *in)
 						 .cq_count_max = 16,
 						 .mkey_count_max = 16,
 						 .pd_count_max = 4,
+						 .srq_count_max = 4,
+						 .xrcd_count_max = 2,
 						 .mtu_max_bytes = 4096,
 						 .rd_atomic_max = 16,
 						 .message_max_bytes_log2 = 31};
 	static const uint32_t psns[] = {0x100, 0xfffffe, 0x7fffff, 0};
-	uint8_t how = fuzz_u8(in);
+	uint8_t how = fuzz_u8(in), kind = fuzz_u8(in);
 	struct fake_opts opts = {.sq_count = 16,
 				 .rq_count = 8,
 				 .cq_count_log2 = 5,
@@ -79,18 +129,21 @@ static inline void world_open(struct fuzz_in *in)
 				 .rnr_retry = how & 0x40 ? 1 : 7,
 				 .signal_all = how & 0x80};
 	uint32_t all = NIC_ACCESS_LOCAL_WRITE_F | NIC_ACCESS_REMOTE_WRITE_F |
-		       NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F;
+		       NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F | NIC_ACCESS_BIND_F;
 
 	memset(&world, 0, sizeof(world));
 	world.w = fake_world_new(&config);
 	world.w->alien = how & 1;
 	world_guard();
-	fake_pair_connect(world.w, &world.pair, &opts);
+	world_pair(kind, &opts);
 	world_guard();
 	for (uint32_t nic = 0; nic < 2; nic++) {
 		world.open[nic] = world_region(nic, all);
 		world.readable[nic] = world_region(nic, NIC_ACCESS_REMOTE_READ_F);
 		world.closed[nic] = world_region(nic, NIC_ACCESS_LOCAL_WRITE_F);
+		world.special[nic][WORLD_LIST] = world_special(nic, NIC_MKEY_KLM);
+		world.special[nic][WORLD_WINDOW_1] = world_special(nic, NIC_MKEY_WINDOW_1);
+		world.special[nic][WORLD_WINDOW_2] = world_special(nic, NIC_MKEY_WINDOW_2);
 	}
 }
 
@@ -112,6 +165,8 @@ static inline uint32_t world_key(struct fuzz_in *in, uint32_t nic)
 	uint8_t kind = fuzz_u8(in);
 	uint32_t key = world_pick(nic, kind).key;
 
+	if (kind >= 0x90 && kind < 0xc0)
+		return world.special[nic][kind % WORLD_SPECIALS];
 	if (kind < 0xc0)
 		return key;
 	if (kind < 0xd0)
@@ -125,6 +180,8 @@ static inline uint64_t world_va(struct fuzz_in *in, uint32_t nic)
 	uint8_t kind = fuzz_u8(in);
 	struct fake_region region = world_pick(nic, kind);
 
+	if (kind >= 0x90 && kind < 0xc0)
+		return kind & 0xf; /* a list starts at 0 */
 	switch (kind >> 4) {
 	case 0xf:
 		return fuzz_u64(in);
@@ -163,14 +220,65 @@ static inline void world_deliver(unsigned int packets)
 	}
 }
 
-static inline void world_poll(struct fake_qp *qp)
+static inline void world_poll_cq(struct fake_cq *cq)
 {
 	struct fake_cqe cqe;
 
-	for (int i = 0; i < 64 && fake_poll(&qp->send_cq, &cqe) == 1; i++)
+	for (int i = 0; i < 64 && cq->world && fake_poll(cq, &cqe) == 1; i++)
 		;
-	for (int i = 0; i < 64 && fake_poll(&qp->recv_cq, &cqe) == 1; i++)
-		;
+}
+
+static inline void world_poll(struct fake_qp *qp)
+{
+	world_poll_cq(&qp->send_cq);
+	world_poll_cq(&qp->recv_cq);
+	world_poll_cq(&world.xrc_cq);
+}
+
+/* A receive, wherever the queue pair takes its own from. */
+static inline void world_receive(struct fake_qp *qp, struct fake_piece piece)
+{
+	if (qp->rq_count != 0)
+		fake_receive(qp, &piece, 1);
+	else if (qp->nic == world.srq.nic && world.srq.world)
+		(void)fake_srq_post(&world.srq, piece);
+}
+
+/* An entry that makes something of a key of its NIC, mostly nearly right. */
+static inline void world_umr(struct fuzz_in *in, struct fake_qp *qp)
+{
+	uint32_t nic = qp->nic;
+	uint8_t how = fuzz_u8(in), kind = fuzz_u8(in), access = fuzz_u8(in);
+	struct fake_region open = world.open[nic];
+	uint32_t key = world.special[nic][how % WORLD_SPECIALS];
+	struct fake_piece pieces[3] = {{open.va, 64, open.key},
+				       {world_va(in, nic), (uint32_t)fuzz_odd(in), world_key(in, nic)},
+				       {open.va + 512, 32, open.key}};
+	struct umr_wr wr = umr_list(key, access, pieces, 1 + how % 3);
+
+	if (how % WORLD_SPECIALS != WORLD_LIST)
+		wr = umr_bind(qp, key, (key & ~0xffu) | (kind & 3), how % WORLD_SPECIALS == 2,
+			      pieces[how >> 4 & 1], access);
+	if ((kind & 0x1c) == 0x1c)
+		wr = umr_local_inv(key | (kind & 3));
+	if (kind & 0x20)
+		wr.flags ^= (uint8_t)(1u << (how >> 5));
+	if (kind & 0x40)
+		wr.mask ^= 1ull << fuzz_u8(in) % 64;
+	if ((kind & 0x80) && how % WORLD_SPECIALS == WORLD_LIST) {
+		wr.repeat = fuzz_u8(in);
+		wr.strides[0] = fuzz_u8(in);
+		wr.len = fuzz_odd(in);
+	}
+	if ((how & 0xc0) == 0xc0) {
+		wr.flags &= (uint8_t)~UMR_INLINE_F;
+		wr.list_va = open.va + WORLD_REGION_BYTES - (fuzz_u8(in) & 1 ? 256 : 4096);
+		wr.list_key = open.key;
+	}
+	(void)umr_post(qp, &wr);
+	/* Tags are the application's; follow those that it may have given. */
+	if (how % WORLD_SPECIALS != WORLD_LIST && (kind & 0x1c) != 0x1c)
+		world.special[nic][how % WORLD_SPECIALS] = (key & ~0xffu) | (kind & 3);
 }
 
 /* Bytes that arrive at NIC `nic` as they are, from its peer's address or (stray) by another way. */

@@ -14,6 +14,7 @@
 #include "abi/mlx5_wqe.h"
 #include "kern/methods.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/devx_rig.h"
 #include "tests/support/kern_rig.h"
 
 enum {
@@ -89,7 +90,8 @@ static void damage_payload(const struct ib_uverbs_attr *attr)
 {
 	uint64_t start = rig_va(rig.memory);
 	uint64_t value = fuzz_odd(&in);
-	uint64_t at = attr->data + (attr->len ? fuzz_u8(&in) % attr->len : 0);
+	uint64_t off = attr->len > 256 ? fuzz_u16(&in) : fuzz_u8(&in);
+	uint64_t at = attr->data + (attr->len ? off % attr->len : 0);
 	size_t len = 1u << (fuzz_u8(&in) & 3);
 
 	if (attr->len > 8 && at >= start && at < start + RIG_MEMORY_BYTES - 8)
@@ -268,7 +270,7 @@ static void find_methods(void)
 }
 
 /* The handle of a live object of that type (KERN_FREE: any); or one of nothing. */
-static uint32_t handle_of_type(enum kern_object_type type)
+static uint32_t handle_of_type(unsigned int type)
 {
 	struct kern *kern = rig.kern;
 	uint8_t which = fuzz_u8(&in);
@@ -277,7 +279,7 @@ static uint32_t handle_of_type(enum kern_object_type type)
 		uint32_t handle = (which + i) % kern->object_fresh;
 		enum kern_object_type its = kern->objects[handle].type;
 
-		if (type == KERN_FREE ? its != KERN_FREE : its == type)
+		if (type == KERN_FREE || type == KERN_ANY ? its != KERN_FREE : its == type)
 			return handle;
 	}
 	return which;
@@ -513,6 +515,8 @@ static int step_post(void)
 	return 0;
 }
 
+#include "tests/fuzz/fuzz_devx.h"
+
 /* ---- questions, and what is no call -------------------------------------------------------------
  */
 
@@ -594,7 +598,9 @@ static int step(void)
 {
 	uint8_t op = fuzz_u8(&in);
 
-	switch (op < 0xa0 ? op % 9 : op % 4 + 9) {
+	switch (op < 0xa0 ? op % 9 : op < 0xe0 ? op % 4 + 9 : 13) {
+	case 13:
+		return step_devx();
 	case 9:
 		return step_method();
 	case 10:
@@ -662,6 +668,7 @@ static void start(void)
 	if (fuzz_u8(&in) & 1)
 		start_pair();
 	rig.before_run = damage;
+	rig.loses_records = true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * packets_fuzz.c - arbitrary packets into a live NIC: connected queue pairs with requests under
- * way, then forged requests, responses and raw bytes, mixed with the real ones lost, doubled and
+ * packets_fuzz.c - arbitrary packets into a live NIC: connected queue pairs, of any type, with
+ * requests under way, then forged requests, responses and raw bytes, mixed with the real ones lost, doubled and
  * out of order.
  *
  * Beyond no crash: nic_check after each step; what the peer has no right to is as it was; no
@@ -33,8 +33,17 @@ static void forge(struct fuzz_in *in, uint32_t nic)
 	uint8_t flags = fuzz_u8(in);
 	size_t head;
 
-	if (pkt.opcode < 0xe0)
-		pkt.opcode %= 24; /* the reliable connection's own */
+	if (pkt.opcode < 0xe0) { /* those of the pair's own transport */
+		static const uint8_t transports[] = {
+		    [NIC_QP_RC] = ROCE_RC << ROCE_TRANSPORT_SHIFT,
+		    [NIC_QP_UC] = ROCE_UC << ROCE_TRANSPORT_SHIFT,
+		    [NIC_QP_UD] = ROCE_UD << ROCE_TRANSPORT_SHIFT,
+		    [NIC_QP_XRC_INI] = ROCE_XRC << ROCE_TRANSPORT_SHIFT};
+
+		pkt.opcode = transports[world.pair.a.type] | pkt.opcode % 0x20;
+	}
+	pkt.deth.qkey = pkt.opcode & 1 ? FAKE_QKEY : fuzz_u8(in) + FAKE_QKEY;
+	pkt.srqn = world.srq.srqn ^ (fuzz_u8(in) == 0xff);
 	pkt.dqpn = flags & 1 && flags & 2 && flags & 4 ? fuzz_u32(in) & ROCE_QPN_MASK
 		   : nic                               ? world.pair.b.qpn
 						       : world.pair.a.qpn;
@@ -104,11 +113,20 @@ static void post(struct fuzz_in *in)
 			     .pieces = {{world.open[qp->nic].va, len, world.open[qp->nic].key}},
 			     .piece_count = opcode != WQE_OP_NOP && len,
 			     .remote_va = world.open[1 - qp->nic].va,
-			     .rkey = world.open[1 - qp->nic].key};
+			     .rkey = world.open[1 - qp->nic].key,
+			     .srqn = world.srq.srqn};
+	struct fake_address to = fake_to(qp->nic ? &world.pair.a : &world.pair.b);
 
+	if (qp->sq_count == 0)
+		return;
+	if (qp->type == NIC_QP_UD && opcode != WQE_OP_NOP)
+		wr.to = &to;
 	/* Ones that fit the ring, whatever the NIC has done with those before. */
 	world_poll(qp);
-	(void)fake_post(qp, &wr);
+	if (kind >= 0xc0)
+		world_umr(in, qp);
+	else
+		(void)fake_post(qp, &wr);
 	fake_ring(qp);
 }
 
@@ -118,7 +136,7 @@ static void receive(struct fuzz_in *in)
 	struct fake_piece piece = {world.open[qp->nic].va, 1 + fuzz_u16(in) % 4096,
 				   world.open[qp->nic].key};
 
-	fake_receive(qp, &piece, 1);
+	world_receive(qp, piece);
 }
 
 static void pass_time(struct fuzz_in *in)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * wqe_fuzz.c - what an application may do to its NIC: arbitrary bytes in the rings, doorbell
- * records and registers of a connected queue pair, and entries that are nearly right.
+ * records and registers of a connected queue pair of any type, and entries that are nearly right.
  *
  * Beyond no crash: nic_check after each step; the peer's memory that the keys do not open, and
  * memory that is registered nowhere, is as it was; every completion is in its own queue's ring.
@@ -20,10 +20,21 @@ static uint16_t post(struct fuzz_in *in, uint8_t kind)
 	};
 	static const uint8_t text[64] = "inline";
 	struct fake_region open = world.open[0];
+	struct fake_address to = fake_to(&world.pair.b);
 	struct fake_wr wr = {.opcode = opcodes[kind % 8],
 			     .signal = kind & 8,
 			     .remote_va = world_va(in, 1),
-			     .rkey = world_key(in, 1)};
+			     .rkey = world_key(in, 1),
+			     .srqn = world.srq.srqn};
+
+	if (wr.opcode == WQE_OP_NOP && kind & 0x20) {
+		wr.opcode = WQE_OP_SEND_INVAL;
+		wr.imm = wr.rkey;
+	}
+	if (world.pair.a.type == NIC_QP_UD && wr.opcode != WQE_OP_NOP) {
+		wr.to = &to;
+		to.compact = kind == 0xff;
+	}
 
 	if (kind & 0x10) {
 		wr.inline_data = text;
@@ -33,6 +44,9 @@ static uint16_t post(struct fuzz_in *in, uint8_t kind)
 		for (uint32_t i = 0; i < wr.piece_count; i++)
 			wr.pieces[i] =
 			    (struct fake_piece){open.va, (uint32_t)fuzz_odd(in), open.key};
+		if (kind & 0x20)
+			wr.pieces[0] = (struct fake_piece){world_va(in, 0), fuzz_u8(in),
+							   world_key(in, 0)};
 	}
 	return fake_post(&world.pair.a, &wr);
 }
@@ -73,7 +87,8 @@ static void raw_receive(struct fuzz_in *in)
 	uint32_t size = 1u << qp->rq_size_log2;
 	uint8_t *ring = fake_mem(world.w, qp->rq_va);
 
-	fuzz_bytes(in, ring + fuzz_u8(in) % qp->rq_count * size, size < 64 ? size : 64);
+	if (qp->rq_count != 0)
+		fuzz_bytes(in, ring + fuzz_u8(in) % qp->rq_count * size, size < 64 ? size : 64);
 }
 
 /* The doorbell record and the register, as they please. */
@@ -101,10 +116,14 @@ static void ring(struct fuzz_in *in)
 static void completions(struct fuzz_in *in)
 {
 	struct fake_cq *cq = fuzz_u8(in) & 1 ? &world.pair.a.send_cq : &world.pair.a.recv_cq;
-	struct be32 *words = fake_mem(world.w, cq->db_va);
-	uint8_t *cqes = fake_mem(world.w, cq->buf_va);
+	struct be32 *words;
+	uint8_t *cqes;
 	uint8_t how = fuzz_u8(in);
 
+	if (!cq->world)
+		return;
+	words = fake_mem(world.w, cq->db_va);
+	cqes = fake_mem(world.w, cq->buf_va);
 	if (how & 1)
 		words[how >> 1 & 1] = be32_from(fuzz_u32(in));
 	else
@@ -112,18 +131,71 @@ static void completions(struct fuzz_in *in)
 	nic_cq_arm(world.w->nics[0], how & 4 ? cq->cqn : fuzz_u32(in), world.w->now_ns);
 }
 
-static void peer_receive(void)
+static void peer_receive(struct fuzz_in *in)
 {
 	struct fake_piece piece = {world.open[1].va, WORLD_REGION_BYTES, world.open[1].key};
 
-	fake_receive(&world.pair.b, &piece, 1);
+	/* A list that leads anywhere: the peer's own to spoil. */
+	if (world.srq.world && fuzz_u8(in) & 0x80)
+		fake_srq_link(&world.srq, world.srq.head, fuzz_u8(in) % 10);
+	if (!world.srq.world || world.srq.head < world.srq.count)
+		world_receive(&world.pair.b, piece);
+}
+
+/* Copies, atomics with masks, and whatever else has no builder: segments of keys and addresses. */
+static void odd_post(struct fuzz_in *in)
+{
+	static const uint16_t opcodes[] = {
+	    WQE_OPMOD_MMO_DMA << 8 | WQE_OP_MMO,
+	    WQE_OPMOD_ATOMIC_64 << 8 | WQE_OP_ATOMIC_MASKED_CS,
+	    WQE_OPMOD_ATOMIC_32 << 8 | WQE_OP_ATOMIC_MASKED_CS,
+	    WQE_OPMOD_ATOMIC_64 << 8 | WQE_OP_ATOMIC_MASKED_FA,
+	    WQE_OPMOD_ATOMIC_32 << 8 | WQE_OP_ATOMIC_MASKED_FA,
+	};
+	uint8_t how = fuzz_u8(in), bytes[16 * WQE_UNIT_BYTES] = {0};
+	uint32_t units = 1 + fuzz_u8(in) % 8;
+	uint16_t opcode = how < 0xf0 ? opcodes[how % 5] : fuzz_u16(in);
+	bool mmo = (opcode & 0xff) == WQE_OP_MMO;
+	uint32_t len = mmo ? 64u + how : opcode >> 8 == WQE_OPMOD_ATOMIC_32 ? 4 : 8;
+
+	/* The address and key that it changes, numbers, and pieces of our own. */
+	be64_store(bytes, world_va(in, mmo ? 0 : 1) & ~7ull);
+	be32_store(bytes + 8, world_key(in, mmo ? 0 : 1));
+	for (uint32_t i = 1; i < units; i++) {
+		uint8_t *unit = bytes + i * WQE_UNIT_BYTES;
+
+		if (!mmo && i + 1 < units) {
+			be64_store(unit, fuzz_odd(in));
+			be64_store(unit + 8, fuzz_odd(in));
+			continue;
+		}
+		be32_store(unit, len);
+		be32_store(unit + 4, world_key(in, 0));
+		be64_store(unit + 8, world_va(in, 0));
+	}
+	(void)fake_post_raw(&world.pair.a, opcode, fuzz_u8(in), bytes, units * WQE_UNIT_BYTES);
+	fake_ring(&world.pair.a);
+}
+
+static void umr(struct fuzz_in *in)
+{
+	world_umr(in, &world.pair.a);
+	fake_ring(&world.pair.a);
 }
 
 static void step(struct fuzz_in *in)
 {
 	uint8_t op = fuzz_u8(in);
 
-	switch (op % 12) {
+	switch (op % 16) {
+	case 12:
+	case 13:
+		umr(in);
+		break;
+	case 14:
+	case 15:
+		odd_post(in);
+		break;
 	case 0:
 	case 1:
 	case 2:
@@ -145,7 +217,7 @@ static void step(struct fuzz_in *in)
 		completions(in);
 		break;
 	case 8:
-		peer_receive();
+		peer_receive(in);
 		break;
 	case 9:
 		world_poll(op & 0x80 ? &world.pair.b : &world.pair.a);

@@ -241,6 +241,8 @@ static void channel_send(void *ctx, struct kern_channel *channel, const void *re
 {
 	struct rig_channel *to = channel_at(ctx, channel);
 
+	if (to->count == RIG_RECORDS && ((struct kern_rig *)ctx)->loses_records)
+		return;
 	ASSERT(to->count < RIG_RECORDS && len <= KERN_RECORD_BYTES_MAX);
 	if (len > RIG_RECORD_BYTES)
 		len = RIG_RECORD_BYTES; /* what a short read would get */

@@ -71,7 +71,8 @@ struct kern_rig {
 	uint8_t *memory;
 	size_t memory_used;
 	struct rig_channel channels[RIG_CHANNELS];
-	int channel_error; /* what channel_open returns, if not 0 */
+	bool loses_records; /* those that a channel has no room for */
+	int channel_error;  /* what channel_open returns, if not 0 */
 	uint64_t now_ns;
 	uint32_t blocks;
 	uint8_t packet[8192];

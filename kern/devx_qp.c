@@ -377,6 +377,12 @@ static void params_to(const struct nic_qp_params *params, uint8_t *qpc)
 	cmd_set(qpc, CMD_QPC_RAE, !!(params->access & NIC_ACCESS_REMOTE_ATOMIC_F));
 }
 
+/* What a queue pair uses, by its number. One of the verbs may do without: an XRC target does. */
+static uint32_t used_number(const struct kern_object *used)
+{
+	return used ? used->number : 0;
+}
+
 enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd)
 {
 	const struct kern *kern = cmd->call->kern;
@@ -388,8 +394,8 @@ enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd)
 	ASSERT(!error);
 	params_to(&params, qpc);
 	path_to(&params, kern->config.link_infiniband, qpc + CMD_QPC_PATH);
-	cmd_set(qpc, CMD_QPC_PD, qp->uses[USE_PD]->number);
-	cmd_set(qpc, CMD_QPC_CQN_SEND, qp->uses[USE_CQ_SEND]->number);
-	cmd_set(qpc, CMD_QPC_CQN_RECV, qp->uses[USE_CQ_RECV]->number);
+	cmd_set(qpc, CMD_QPC_PD, used_number(qp->uses[USE_PD]));
+	cmd_set(qpc, CMD_QPC_CQN_SEND, used_number(qp->uses[USE_CQ_SEND]));
+	cmd_set(qpc, CMD_QPC_CQN_RECV, used_number(qp->uses[USE_CQ_RECV]));
 	return CMD_OK;
 }

@@ -28,7 +28,8 @@ static uint32_t number_of(enum kern_object_type type, enum cmd_opcode opcode)
 static int devx_make_queue(bool cq)
 {
 	struct devx_cq queue = {0};
-	struct devx_qp qp = {.rq_count = 1u << fuzz_u8(&in) % 5, .sq_count = 1u << fuzz_u8(&in) % 4};
+	struct devx_qp qp = {.rq_count = 1u << fuzz_u8(&in) % 5,
+			     .sq_count = 1u << fuzz_u8(&in) % 4};
 	uint32_t pdn;
 
 	if (cq)
@@ -125,7 +126,8 @@ static int devx_use(uint8_t how)
 		return devx_connect(&rig, devx.handle, object->number, pair.number,
 				    rig.config.gids[0]);
 	if (how & 0x40)
-		return devx_async_query(&rig, &devx, RIG_FD_FIRST + fuzz_u8(&in) % RIG_CHANNELS, how);
+		return devx_async_query(&rig, &devx, RIG_FD_FIRST + fuzz_u8(&in) % RIG_CHANNELS,
+					how);
 	return modify ? devx_modify(&rig, &devx) : devx_query(&rig, &devx);
 }
 

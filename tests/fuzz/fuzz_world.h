@@ -252,7 +252,8 @@ static inline void world_umr(struct fuzz_in *in, struct fake_qp *qp)
 	struct fake_region open = world.open[nic];
 	uint32_t key = world.special[nic][how % WORLD_SPECIALS];
 	struct fake_piece pieces[3] = {{open.va, 64, open.key},
-				       {world_va(in, nic), (uint32_t)fuzz_odd(in), world_key(in, nic)},
+				       {world_va(in, nic), (uint32_t)fuzz_odd(in),
+					world_key(in, nic)},
 				       {open.va + 512, 32, open.key}};
 	struct umr_wr wr = umr_list(key, access, pieces, 1 + how % 3);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * packets_fuzz.c - arbitrary packets into a live NIC: connected queue pairs, of any type, with
- * requests under way, then forged requests, responses and raw bytes, mixed with the real ones lost, doubled and
- * out of order.
+ * requests under way, then forged requests, responses and raw bytes, mixed with the real ones lost,
+ * doubled and out of order.
  *
  * Beyond no crash: nic_check after each step; what the peer has no right to is as it was; no
  * counter of drops is over that of packets.

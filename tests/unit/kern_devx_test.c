@@ -347,6 +347,45 @@ static void completion_queues_that_are_refused(void **state)
 /* ---- who may name what --------------------------------------------------------------------------
  */
 
+/* A queue pair of the verbs that has no protection domain and no completion queues. */
+static void xrc_target(uint32_t *handle, uint32_t *qpn)
+{
+	struct kern_rig *rig = &world.rig;
+	struct ib_uverbs_open_xrcd req = {.fd = UINT32_MAX};
+	struct ib_uverbs_open_xrcd_resp xrcd;
+	struct ib_uverbs_qp_cap cap = {0};
+	const uint32_t *number;
+
+	assert_int_equal(rig_write(rig, IB_USER_VERBS_CMD_OPEN_XRCD, &req, sizeof(req), &xrcd,
+				   sizeof(xrcd), NULL, 0),
+			 0);
+	rig_call(rig, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
+	rig_attr(rig, UVERBS_ATTR_CREATE_QP_HANDLE, 0, 0);
+	rig_attr(rig, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, xrcd.xrcd_handle, 0);
+	rig_in64(rig, UVERBS_ATTR_CREATE_QP_USER_HANDLE, 0);
+	rig_in(rig, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap));
+	rig_in64(rig, UVERBS_ATTR_CREATE_QP_TYPE, IB_UVERBS_QPT_XRC_TGT);
+	rig_out(rig, UVERBS_ATTR_CREATE_QP_RESP_CAP, sizeof(cap));
+	number = rig_out(rig, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, sizeof(*number));
+	assert_int_equal(rig_run(rig), 0);
+	*handle = (uint32_t)rig_data(rig, UVERBS_ATTR_CREATE_QP_HANDLE);
+	*qpn = *number;
+}
+
+static void a_queue_pair_without_queues(void **state)
+{
+	uint32_t handle, qpn;
+
+	(void)state;
+	xrc_target(&handle, &qpn);
+	devx_in(&world.devx, CMD_QUERY_QP, 16, 512);
+	world.devx.handle = handle;
+	cmd_set(world.devx.in, CMD_NUMBER, qpn);
+	assert_int_equal(devx_query(&world.rig, &world.devx), 0);
+	assert_int_equal(cmd_get(world.devx.out + CMD_QP_QPC, CMD_QPC_PD), 0);
+	assert_int_equal(cmd_get(world.devx.out + CMD_QP_QPC, CMD_QPC_CQN_SEND), 0);
+}
+
 static void the_verbs_objects_too(void **state)
 {
 	struct kern_rig *rig = &world.rig;
@@ -567,6 +606,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(completion_queues_that_are_refused, open_world,
 					    close_world),
 	    cmocka_unit_test_setup_teardown(the_verbs_objects_too, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(a_queue_pair_without_queues, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(names_that_do_not_fit, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(another_context, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(umems, open_world, close_world),

@@ -147,17 +147,23 @@ static int check_driver_flags(const struct kern_call *call, const struct mlx5_ib
 	return kern_bfreg_check(call->file, driver);
 }
 
+/* No receives of its own: XRC, and who has an SRQ. */
+static void leave_out_receives(struct qp_args *args)
+{
+	bool is_xrc = args->type == NIC_QP_XRC_INI || args->type == NIC_QP_XRC_TGT;
+
+	if (is_xrc || args->srq)
+		args->cap.max_recv_wr = args->cap.max_recv_sge = 0;
+}
+
 /* [linux mlx5 set_rq_size, set_user_buf_size] */
 static int check_sizes(struct qp_args *args)
 {
 	const struct mlx5_ib_create_qp *driver = &args->driver;
 
-	bool is_xrc = args->type == NIC_QP_XRC_INI || args->type == NIC_QP_XRC_TGT;
-
 	if (args->cap.max_recv_wr > KERN_WQEBB_COUNT_MAX)
 		return -EINVAL;
-	if (is_xrc || args->srq)
-		args->cap.max_recv_wr = args->cap.max_recv_sge = 0;
+	leave_out_receives(args);
 	if (args->cap.max_recv_wr != 0) {
 		if (driver->rq_wqe_shift > RQ_WQE_SHIFT_MAX ||
 		    driver->rq_wqe_count > KERN_WQEBB_COUNT_MAX)
@@ -286,7 +292,9 @@ int kern_qp_create(struct kern_call *call)
 	bool is_target = args.type == NIC_QP_XRC_TGT;
 
 	/* A target has no driver's part: it has nothing that the driver could see. */
-	if (!error && !is_target)
+	if (is_target)
+		leave_out_receives(&args);
+	else if (!error)
 		error = read_driver_part(call, &args);
 	if (error)
 		return error;

@@ -21,7 +21,7 @@ macro(rig5_add_layer layer)
 	# The rest of shim/ stands in for libc, and is the preloaded library's alone: cmake/shim.cmake.
 	if("${layer}" STREQUAL shim)
 		set(shim_sources ${layer_sources})
-		list(FILTER layer_sources INCLUDE REGEX "/(tree|keeper)\\.c$")
+		list(FILTER layer_sources INCLUDE REGEX "/(tree|keeper|cpus)\\.c$")
 	endif()
 	if(layer_sources)
 		add_library(rig5_${layer} STATIC ${layer_sources})

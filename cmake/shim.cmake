@@ -4,7 +4,7 @@
 # of shim/real.c by the linker; -z defs shows one that was forgotten.
 
 set(shim_own ${shim_sources})
-list(FILTER shim_own EXCLUDE REGEX "/shim/(tree|keeper)\\.c$")
+list(FILTER shim_own EXCLUDE REGEX "/shim/(tree|keeper|cpus)\\.c$")
 file(STRINGS shim/shim.map shim_names REGEX "^\t[a-z_0-9]+;$")
 list(TRANSFORM shim_names REPLACE "^\t([a-z_0-9]+);$" "-Wl,--wrap=\\1")
 

@@ -74,6 +74,10 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 	ASSERT(config->gid_count <= sizeof(config->gids) / sizeof(config->gids[0]));
 	ASSERT(kern_mtu_code(config->mtu_bytes) != 0);
 	kern->config = *config;
+	if (config->pci) {
+		kern->pci = *config->pci;
+		kern->config.pci = &kern->pci;
+	}
 	kern->env = *env;
 	kern->nic = nic;
 	for (uint32_t i = 0; i < config->gid_count; i++)

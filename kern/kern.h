@@ -73,10 +73,18 @@ enum {
 	KERN_CLOCK_PAGES = 2,
 };
 
+/* What sysfs says of the PCI device that a NIC is; the strings as their files have them. */
+struct kern_pci {
+	const char *slot;          /* "7269:00:01.0" */
+	int32_t numa_node;         /* -1: none */
+	const char *local_cpus;    /* "3" */
+	const char *local_cpulist; /* "0-1" */
+};
+
 struct kern_config {
 	const char *ibdev_name;  /* "soft0", or "mlx5_0" under the shim */
 	const char *uverbs_name; /* "uverbs0" */
-	uint32_t uverbs_minor;	 /* of the device file; its major is 231 */
+	uint32_t uverbs_minor;   /* of the device file; its major is 231 */
 	const char *fw_version;  /* "rig5 0.1" is not a version: numbers, "16.35.2000" style */
 	bool link_infiniband;    /* false: Ethernet */
 	uint8_t gids[2][16];     /* GID table; unused entries zero */
@@ -84,6 +92,7 @@ struct kern_config {
 	uint16_t lid;       /* the port's, on InfiniBand; 1 to 0xbfff */
 	uint32_t mtu_bytes; /* active MTU */
 	uint64_t node_guid;
+	const struct kern_pci *pci;      /* NULL: it has no place on a bus; copied */
 	const char *netdev;              /* name for gid_attrs/ndevs, or NULL */
 	uint32_t message_max_bytes_log2; /* 30 */
 	/* Pages of 4096 bytes, as mapped into this process: registers, and the last

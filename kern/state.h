@@ -176,6 +176,7 @@ struct kern_pp {
 
 struct kern {
 	struct kern_config config;
+	struct kern_pci pci;
 	struct kern_env env;
 	struct nic *nic;
 	struct kern_object *objects;

@@ -21,6 +21,7 @@ struct entry {
 	kern_sysfs_print *print;
 	const char *fixed;    /* of print_fixed */
 	uint32_t index_count; /* of '#' */
+	bool pci;             /* only where the device has a place on a bus */
 };
 
 static void print_gid(struct base_text *text, const uint8_t *gid)
@@ -149,6 +150,63 @@ static int print_gid_netdev(const struct kern *kern, const struct entry *entry, 
 	return 0;
 }
 
+static int print_numa_node(const struct kern *kern, const struct entry *entry, uint32_t index,
+			   struct base_text *text)
+{
+	int32_t node = kern->config.pci ? kern->config.pci->numa_node : -1;
+
+	(void)entry;
+	(void)index;
+	if (node < 0)
+		base_text_str(text, "-1");
+	else
+		base_text_dec(text, (uint32_t)node);
+	return 0;
+}
+
+static int print_local_cpus(const struct kern *kern, const struct entry *entry, uint32_t index,
+			    struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_str(text, kern->config.pci->local_cpus);
+	return 0;
+}
+
+static int print_local_cpulist(const struct kern *kern, const struct entry *entry, uint32_t index,
+			       struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_str(text, kern->config.pci->local_cpulist);
+	return 0;
+}
+
+/* The class of a network controller, Ethernet or InfiniBand [linux pci_ids.h]. */
+static int print_class(const struct kern *kern, const struct entry *entry, uint32_t index,
+		       struct base_text *text)
+{
+	(void)entry;
+	(void)index;
+	base_text_str(text, kern->config.link_infiniband ? "0x020700" : "0x020000");
+	return 0;
+}
+
+static int print_uevent(const struct kern *kern, const struct entry *entry, uint32_t index,
+			struct base_text *text)
+{
+	(void)index;
+	base_text_str(text, "DRIVER=rig5-soft\n");
+	if (kern->config.pci) {
+		base_text_str(text, "PCI_SLOT_NAME=");
+		base_text_str(text, kern->config.pci->slot);
+		base_text_char(text, '\n');
+	}
+	base_text_str(text, "MODALIAS=");
+	base_text_str(text, entry->fixed);
+	return 0;
+}
+
 #define MODALIAS "pci:v000015B3d0000101Bsv000015B3sd00000007bc02sc00i00"
 #define FIXED(path_, text_)                                             \
 	{                                                               \
@@ -157,6 +215,10 @@ static int print_gid_netdev(const struct kern *kern, const struct entry *entry, 
 #define DYNAMIC(path_, print_)                     \
 	{                                          \
 		.path = (path_), .print = (print_) \
+	}
+#define PCI(path_, print_)                                      \
+	{                                                       \
+		.path = (path_), .print = (print_), .pci = true \
 	}
 #define TABLE(path_, print_, count_)                                        \
 	{                                                                   \
@@ -179,8 +241,14 @@ static const struct entry entries[] = {
     FIXED("class/infiniband/%/device/modalias", MODALIAS),
     FIXED("class/infiniband/%/device/vendor", "0x15b3"),
     FIXED("class/infiniband/%/device/device", "0x101b"),
-    FIXED("class/infiniband/%/device/numa_node", "-1"),
-    FIXED("class/infiniband/%/device/uevent", "DRIVER=rig5-soft\nMODALIAS=" MODALIAS),
+    FIXED("class/infiniband/%/device/subsystem_vendor", "0x15b3"),
+    FIXED("class/infiniband/%/device/subsystem_device", "0x0007"),
+    FIXED("class/infiniband/%/device/revision", "0x00"),
+    DYNAMIC("class/infiniband/%/device/numa_node", print_numa_node),
+    PCI("class/infiniband/%/device/local_cpus", print_local_cpus),
+    PCI("class/infiniband/%/device/local_cpulist", print_local_cpulist),
+    PCI("class/infiniband/%/device/class", print_class),
+    {.path = "class/infiniband/%/device/uevent", .print = print_uevent, .fixed = MODALIAS},
     FIXED("class/infiniband/%/device/net/@/type", "772"), /* ARPHRD_LOOPBACK */
     FIXED("class/infiniband/%/ports/1/state", "4: ACTIVE"),
     FIXED("class/infiniband/%/ports/1/phys_state", "5: LinkUp"),
@@ -197,7 +265,7 @@ static const struct entry entries[] = {
     TABLE("class/infiniband/%/ports/1/gid_attrs/ndevs/#", print_gid_netdev, KERN_GID_TABLE_COUNT),
 };
 
-enum { PATH_BYTES_MAX = 256 };
+enum { PATH_BYTES_MAX = 256, TEXT_BYTES_MAX = 2048 };
 
 /* The path of entry (with index for '#') as it is under /sys; false: this device has no such file.
  */
@@ -206,6 +274,8 @@ static bool expand(const struct kern *kern, const struct entry *entry, uint32_t 
 {
 	struct base_text text;
 
+	if (entry->pci && !kern->config.pci)
+		return false;
 	base_text_init(&text, path, PATH_BYTES_MAX);
 	for (const char *at = entry->path; *at; at++) {
 		if (*at == '@' && !kern->config.netdev)
@@ -256,7 +326,7 @@ static const char *below(const char *path, const char *dir)
 static int print_entry(const struct kern *kern, const struct entry *entry, uint32_t index,
 		       char *buf, size_t size)
 {
-	char full[PATH_BYTES_MAX];
+	char full[TEXT_BYTES_MAX];
 	struct base_text text;
 	size_t len;
 	int error;

@@ -95,6 +95,7 @@ static void event(struct nic *nic, uint32_t cqn, enum nic_event_kind kind)
 static void fire(struct nic *nic, uint32_t cqn)
 {
 	nic->cqs[cqn].armed = false;
+	nic->cqs[cqn].notified_pi = nic->cqs[cqn].pi;
 	event(nic, cqn, NIC_EVENT_CQ_COMPLETION);
 }
 
@@ -110,8 +111,9 @@ void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch)
 	cq->armed_solicited = word & DB_CQ_CMD_SOLICITED;
 	upto = cq->armed_solicited ? cq->solicited_pi : cq->pi;
 	cq->armed = true;
-	/* 24-bit counts, like PSNs: what the application has not polled yet is news. */
-	if (psn_diff(upto, word & DB_CQ_INDEX_MASK) > 0)
+	/* 24-bit counts, like PSNs: what the application has neither polled nor had an event for is
+	 * news. A card keeps both counts, too [linux mlx5_ifc.h cqc last_notified_index]. */
+	if (psn_diff(upto, word & DB_CQ_INDEX_MASK) > 0 && psn_diff(upto, cq->notified_pi) > 0)
 		fire(nic, watch->cqn);
 }
 

@@ -86,6 +86,7 @@ struct nic_cq {
 	uint32_t pi;           /* entries ever written; 24 bits of it are compared */
 	uint32_t ci;           /* the application's count, as last read */
 	uint32_t solicited_pi; /* pi just after the last entry that wakes a solicited-only arm */
+	uint32_t notified_pi;  /* pi when the last event was made */
 	uint8_t count_log2;
 	uint8_t size_log2;
 	bool live;

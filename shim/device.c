@@ -13,6 +13,7 @@
 #include "shim/paths.h"
 #include "shim/real.h"
 #include "soft/alive.h"
+#include "soft/kept.h"
 #include "soft/port.h"
 
 #include <errno.h>
@@ -368,9 +369,62 @@ void device_closed(void)
 	errno = error;
 }
 
+bool device_keeps(int fd)
+{
+	return device_any() && soft_kept_has(fd) && is_own_process();
+}
+
+struct tally {
+	ino_t inode;
+	unsigned int count;
+};
+
+static bool counts_socket(int fd, void *ctx)
+{
+	struct tally *tally = ctx;
+	struct stat stat;
+
+	if (!soft_kept_has(fd) && shim_real()->fstat(fd, &stat) == 0 && S_ISSOCK(stat.st_mode) &&
+	    stat.st_ino == tally->inode)
+		tally->count++;
+	return false;
+}
+
+/* fd, a socket, is about to be closed: is it the last one of a channel? */
+static void channel_closing(int fd, ino_t inode)
+{
+	struct tally tally = {.inode = inode};
+	sigset_t old;
+
+	for (unsigned int i = 0; i < SHIM_NIC_MAX; i++) {
+		struct soft_port *port = process.ports[i];
+
+		if (!port || !soft_channels_may_have(&port->channels, inode) || !is_own_process())
+			continue;
+		if (descriptors_any(counts_socket, &tally) || tally.count > 1)
+			return;
+		signals_block(&old);
+		soft_port_lock(port);
+		soft_channel_release(&port->channels, fd);
+		soft_port_unlock(port);
+		signals_restore(&old);
+		return;
+	}
+}
+
 bool device_closing(int fd)
 {
-	struct device_file *file = device_find(fd);
+	struct stat stat;
+	int error = errno;
+	bool is_file = false;
 
-	return file && is_own_process();
+	if (!device_any() || fd < 0)
+		return false;
+	if (shim_real()->fstat(fd, &stat) == 0) {
+		is_file = S_ISREG(stat.st_mode) && file_find(stat.st_dev, stat.st_ino);
+		if (S_ISSOCK(stat.st_mode))
+			channel_closing(fd, stat.st_ino);
+	}
+	errno = error;
+	return is_file && is_own_process();
 }

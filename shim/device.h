@@ -43,6 +43,9 @@ int device_ioctl(struct device_file *file, int fd, unsigned long request, void *
 void *device_mmap(struct device_file *file, void *addr, size_t len, int prot, int flags,
 		  off_t offset, int *error);
 
+/* device_keeps - whether fd is one that the software NIC has for itself: to the application it is
+ * not open, and is not closed. */
+bool device_keeps(int fd);
 /* device_closing - fd is about to be closed: if it is the last one of an event channel, the channel
  * is given up. Returns whether device_closed is to be called afterwards. */
 bool device_closing(int fd);

@@ -54,6 +54,7 @@ typedef int poll_fn(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 typedef int start_fn(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 typedef int arm_fn(struct ibv_cq *cq, int solicited_only);
 typedef int post_fn(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+typedef void begin_fn(struct ibv_qp_ex *qp);
 typedef int complete_fn(struct ibv_qp_ex *qp);
 typedef int clock_fn(struct ibv_context *context, struct ibv_values_ex *values);
 
@@ -122,6 +123,15 @@ static inline int clock_with(clock_fn *real, struct ibv_context *context,
 	return real(context, values);
 }
 
+/* libmlx5 sets wr_complete anew with each change to RTS, after the ioctl. */
+static void complete_again(struct ibv_qp_ex *qp);
+
+static inline void begin_with(begin_fn *real, struct ibv_qp_ex *qp)
+{
+	complete_again(qp);
+	real(qp);
+}
+
 /* ---- the stand-ins -----------------------------------------------------------------------------
  */
 
@@ -132,17 +142,18 @@ struct hook_kind {
 	void *const *stands;
 };
 
-#define PLACES(X, kind)                                                                         \
-	X(kind, 0)                                                                              \
-	X(kind, 1)                                                                              \
-	X(kind, 2) X(kind, 3) X(kind, 4) X(kind, 5) X(kind, 6) X(kind, 7) X(kind, 8) X(kind, 9) \
-	    X(kind, 10) X(kind, 11) X(kind, 12) X(kind, 13) X(kind, 14) X(kind, 15) X(kind, 16) \
-		X(kind, 17) X(kind, 18) X(kind, 19) X(kind, 20) X(kind, 21) X(kind, 22)         \
-		    X(kind, 23) X(kind, 24) X(kind, 25) X(kind, 26) X(kind, 27) X(kind, 28)     \
-			X(kind, 29) X(kind, 30) X(kind, 31)
+#define PLACES(X, kind)                                                                          \
+	X(kind, 0)                                                                               \
+	X(kind, 1)                                                                               \
+	X(kind, 2)                                                                               \
+	X(kind, 3) X(kind, 4) X(kind, 5) X(kind, 6) X(kind, 7) X(kind, 8) X(kind, 9) X(kind, 10) \
+	    X(kind, 11) X(kind, 12) X(kind, 13) X(kind, 14) X(kind, 15) X(kind, 16) X(kind, 17)  \
+		X(kind, 18) X(kind, 19) X(kind, 20) X(kind, 21) X(kind, 22) X(kind, 23)          \
+		    X(kind, 24) X(kind, 25) X(kind, 26) X(kind, 27) X(kind, 28) X(kind, 29)      \
+			X(kind, 30) X(kind, 31)
 #define NAME(kind, place) (void *)kind##_##place,
 #define STAND(kind, place)                                                              \
-	static int kind##_##place(kind##_PARAMETERS)                                    \
+	static kind##_RESULT kind##_##place(kind##_PARAMETERS)                          \
 	{                                                                               \
 		return kind##_with((kind##_fn *)kind##_reals[place], kind##_ARGUMENTS); \
 	}
@@ -152,23 +163,34 @@ struct hook_kind {
 	static void *const kind##_stands[STAND_COUNT] = {PLACES(NAME, kind)}; \
 	static const struct hook_kind kind##_kind = {kind##_reals, kind##_stands};
 
+#define poll_RESULT         int
 #define poll_PARAMETERS     struct ibv_cq *cq, int count, struct ibv_wc *wc
 #define poll_ARGUMENTS      cq, count, wc
+#define start_RESULT        int
 #define start_PARAMETERS    struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr
 #define start_ARGUMENTS     cq, attr
+#define arm_RESULT          int
 #define arm_PARAMETERS      struct ibv_cq *cq, int solicited_only
 #define arm_ARGUMENTS       cq, solicited_only
+#define post_RESULT         int
 #define post_PARAMETERS     struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad
 #define post_ARGUMENTS      qp, wr, bad
+#define complete_RESULT     int
 #define complete_PARAMETERS struct ibv_qp_ex *qp
 #define complete_ARGUMENTS  qp
+#define clock_RESULT        int
 #define clock_PARAMETERS    struct ibv_context *context, struct ibv_values_ex *values
 #define clock_ARGUMENTS     context, values
+
+#define begin_RESULT     void
+#define begin_PARAMETERS struct ibv_qp_ex *qp
+#define begin_ARGUMENTS  qp
 
 KIND(poll)
 KIND(start)
 KIND(arm)
 KIND(post)
+KIND(begin)
 KIND(complete)
 KIND(clock)
 
@@ -215,6 +237,14 @@ static void replace(const struct hook_kind *kind, void **slot)
 	if (stand)
 		__atomic_store_n(slot, stand, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
+}
+
+static void complete_again(struct ibv_qp_ex *qp)
+{
+	void *function = (void *)qp->wr_complete;
+
+	if (function != complete_stands[0] && function != complete_stands[1])
+		replace(&complete_kind, (void **)&qp->wr_complete);
 }
 
 static bool is_mapped(uint64_t va, size_t len)
@@ -277,7 +307,7 @@ static void replace_in_qp(uint64_t va, int fd)
 
 	if (read_context(va, offsetof(struct ibv_qp, context), &context) &&
 	    replace_in_context(context, fd) && is_mapped(va, sizeof(*qp)))
-		replace(&complete_kind, (void **)&qp->wr_complete);
+		replace(&begin_kind, (void **)&qp->wr_start);
 }
 
 /* The attribute called id of an ioctl, whose data is 8 bytes in place; 0: none. */

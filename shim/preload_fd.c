@@ -10,8 +10,9 @@
 #include "shim/preload.h"
 #include "shim/real.h"
 
-#include "abi/uverbs.h"
+#include "soft/kept.h"
 
+#include <limits.h>
 #include <linux/netlink.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -71,41 +72,76 @@ EXPORT void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t o
 	return map(addr, len, prot, flags, fd, offset);
 }
 
+/* ---- closing -----------------------------------------------------------------------------------
+ */
+
 EXPORT int close(int fd)
 {
 	bool ours = device_any() && device_closing(fd);
-	int result = shim_real()->close(fd);
+	int result;
 
+	if (device_keeps(fd))
+		return shim_result(-EBADF);
+	result = shim_real()->close(fd);
 	if (ours)
 		device_closed();
 	return result;
 }
 
+/* [first, last], but for what the NIC keeps. */
+static int close_some(unsigned int first, unsigned int last, int flags)
+{
+	int result = 0;
+
+	for (unsigned int fd = first; fd <= last && fd <= SOFT_KEPT_LAST && result == 0; fd++) {
+		if (!device_keeps((int)fd))
+			continue;
+		if (fd > first)
+			result = shim_real()->close_range(first, fd - 1, flags);
+		first = fd + 1;
+	}
+	if (result == 0 && first <= last)
+		result = shim_real()->close_range(first, last, flags);
+	return result;
+}
+
+/* With CLOSE_RANGE_UNSHARE it is about another table than the one that our threads look at. */
 EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 {
-	int result = shim_real()->close_range(first, last, flags);
+	int result;
 
-	if (device_any())
+	if (!device_any() || flags != 0)
+		return shim_real()->close_range(first, last, flags);
+	result = close_some(first, last, flags);
+	device_closed();
+	return result;
+}
+
+EXPORT void closefrom(int first)
+{
+	(void)close_range(first < 0 ? 0 : (unsigned int)first, ~0u, 0);
+}
+
+/* to is closed first, if it is open. */
+static int onto(int from, int to, int flags)
+{
+	bool ours = device_any() && from != to && device_closing(to);
+	int result;
+
+	if (device_keeps(to))
+		return shim_result(-EBUSY);
+	result = flags < 0 ? shim_real()->dup2(from, to) : shim_real()->dup3(from, to, flags);
+	if (ours)
 		device_closed();
 	return result;
 }
 
 EXPORT int dup2(int from, int to)
 {
-	bool ours = device_any() && from != to && device_closing(to);
-	int result = shim_real()->dup2(from, to);
-
-	if (ours)
-		device_closed();
-	return result;
+	return onto(from, to, -1);
 }
 
 EXPORT int dup3(int from, int to, int flags)
 {
-	bool ours = device_any() && from != to && device_closing(to);
-	int result = shim_real()->dup3(from, to, flags);
-
-	if (ours)
-		device_closed();
-	return result;
+	return onto(from, to, flags < 0 ? INT_MAX : flags);
 }

@@ -4,6 +4,7 @@
 
 #include "host/host.h"
 #include "kern/kern.h"
+#include "shim/cpus.h"
 #include "soft/config.h"
 #include "soft/port.h"
 
@@ -24,7 +25,18 @@
 
 enum { YOUNG_S = 60 }; /* a tree may be without a lock for so long: it is being made */
 
-static const char *const places[] = {"/dev/shm", "/tmp"};
+enum { PLACES = 3 };
+
+/* Where trees may be: the user's own folder for such things first. NULL: not there. */
+static const char *place(unsigned int index)
+{
+	static const char *const places[PLACES] = {NULL, "/dev/shm", "/tmp"};
+	const char *own = getenv("XDG_RUNTIME_DIR");
+
+	if (index != 0)
+		return places[index];
+	return own && own[0] == '/' ? own : NULL;
+}
 
 struct maker {
 	const struct shim_tree *tree;
@@ -149,8 +161,9 @@ static int file_copy(const struct maker *maker, const char *path)
 	char place[PATH_MAX], text[4096];
 	int len = kern_sysfs_read(maker->port->kern, path, text, sizeof(text));
 
-	/* A file whose read fails on Linux (the type of an empty GID) is left out. */
-	if (len < 0)
+	/* A file whose read fails on Linux (the type of an empty GID) is left out; so is what the
+	 * system itself has of the interface. */
+	if (len < 0 || strstr(path, "/device/net/"))
 		return 0;
 	if (!place_of(maker, path, place))
 		return refuse(maker, -ENAMETOOLONG, "the path of %s is too long", path);
@@ -213,7 +226,6 @@ static int links_make(const struct maker *maker)
 	error = link_make(maker, path, target);
 	if (error || !netdev[0])
 		return error;
-	/* The interface is the system's own. */
 	path_make(maker, path, "sys/%s/%s/net/%s", root, maker->slot, netdev);
 	snprintf(target, sizeof(target), "/sys/class/net/%s", netdev);
 	return link_make(maker, path, target);
@@ -234,14 +246,23 @@ static int nic_write(struct maker *maker)
 
 static int nic_make(struct maker *maker, const struct soft_nic *nic, unsigned int index)
 {
-	const struct soft_port_names names = {.uverbs = maker->uverbs_first + index};
-	int error = soft_port_open(nic, &names, &maker->port, maker->why, maker->why_size);
+	struct shim_cpus cpus;
+	const struct kern_pci pci = {.slot = maker->slot,
+				     .numa_node = nic->numa_node,
+				     .local_cpus = cpus.mask,
+				     .local_cpulist = cpus.list};
+	const struct soft_port_names names = {.uverbs = maker->uverbs_first + index, .pci = &pci};
+	int error = shim_cpus_near(nic->numa_node, &cpus);
 
+	if (error)
+		return refuse(maker, error, "%s: this machine has no NUMA node %d", nic->name,
+			      nic->numa_node);
+	snprintf(maker->slot, sizeof(maker->slot), SHIM_PCI_DOMAIN ":00:%02x.0", index + 1);
+	error = soft_port_open(nic, &names, &maker->port, maker->why, maker->why_size);
 	if (error)
 		return error;
 	maker->ibdev = nic->name;
 	snprintf(maker->uverbs, sizeof(maker->uverbs), "uverbs%u", names.uverbs);
-	snprintf(maker->slot, sizeof(maker->slot), SHIM_PCI_DOMAIN ":00:%02x.0", index + 1);
 	error = nic_write(maker);
 	soft_port_close(maker->port);
 	return error;
@@ -350,8 +371,10 @@ static int folder_open(struct shim_tree *tree)
 {
 	char path[PATH_MAX];
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(tree->path, sizeof(tree->path), "%s/" TREE_NAME "XXXXXX", places[i]);
+	for (unsigned int i = 0; i < PLACES; i++) {
+		if (!place(i) || snprintf(tree->path, sizeof(tree->path), "%s/" TREE_NAME "XXXXXX",
+					  place(i)) >= PATH_MAX)
+			continue;
 		if (!mkdtemp(tree->path))
 			continue;
 		if (realpath(tree->path, path))
@@ -411,8 +434,10 @@ int shim_tree_make(const char *words, bool hide_real, struct shim_tree *tree, ch
 	if (!hide_real)
 		maker.real_sysfs = sysfs && sysfs[0] ? sysfs : "/sys";
 	if (error)
-		return refuse(&maker, error, "cannot make a folder in %s or %s: %s", places[0],
-			      places[1], strerror(-error));
+		return refuse(&maker, error,
+			      "cannot make a folder in XDG_RUNTIME_DIR, /dev/shm or "
+			      "/tmp: %s",
+			      strerror(-error));
 	capture = capture_withhold();
 	error = fill(&maker, words);
 	if (capture)
@@ -469,6 +494,7 @@ static int sweep_entry(struct maker *maker, const char *folder, const char *name
 
 void shim_tree_sweep(void)
 {
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		folder_each(NULL, places[i], sweep_entry);
+	for (unsigned int i = 0; i < PLACES; i++)
+		if (place(i))
+			folder_each(NULL, place(i), sweep_entry);
 }

@@ -7,9 +7,9 @@
  *   sys/...          as below /sys: the files of kern's sysfs, and links to real devices
  *   dev/infiniband/  an empty file for each verbs file of ours, and links to real ones
  *
- * It lies in /dev/shm, or in /tmp where that cannot be written. A keeper, a process of its own,
- * removes it when the program and all that descend from it have ended, however they did. What a
- * killed keeper leaves behind is removed by the next run.
+ * It lies in $XDG_RUNTIME_DIR, in /dev/shm or in /tmp, the first that can be written. A keeper, a
+ * process of its own, removes it when the program and all that descend from it have ended, however
+ * they did. What a killed keeper leaves behind is removed by the next run.
  *
  * For `rig5 run`; of the preloaded library only the constants are known to both.
  */

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "host/host.h"
+#include "soft/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,8 +65,8 @@ int soft_channels_init(struct soft_channels *channels)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	channels->hand_over = ends[0];
-	channels->take_over = ends[1];
+	channels->hand_over = soft_kept_take(ends[0]);
+	channels->take_over = soft_kept_take(ends[1]);
 	return 0;
 }
 
@@ -75,14 +76,14 @@ void soft_channels_hand_over(struct soft_channels *channels, bool own_table)
 	if (!own_table)
 		return;
 	/* That end is the other table's now. */
-	close(channels->take_over);
+	soft_kept_close(channels->take_over);
 }
 
 void soft_channels_free(struct soft_channels *channels)
 {
-	close(channels->hand_over);
+	soft_kept_close(channels->hand_over);
 	if (!channels->handed)
-		close(channels->take_over);
+		soft_kept_close(channels->take_over);
 	free(channels->dead); /* closed with their table */
 }
 
@@ -190,14 +191,14 @@ static int open_descriptors(struct soft_channel *channel)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	channel->sender = ends[1];
-	channel->taker = fcntl(ends[0], F_DUPFD_CLOEXEC, 0);
+	channel->sender = soft_kept_take(ends[1]);
+	channel->taker = soft_kept_take(fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
 	if (channel->taker < 0 || fstat(ends[0], &stat) < 0) {
 		error = -errno;
 		if (channel->taker >= 0)
-			close(channel->taker);
+			soft_kept_close(channel->taker);
 		close(ends[0]);
-		close(ends[1]);
+		soft_kept_close(channel->sender);
 		return error;
 	}
 	channel->device = stat.st_dev;
@@ -228,13 +229,14 @@ static void drop(struct soft_channels *channels, uint32_t slot)
 	shutdown(channel->sender, SHUT_WR);
 	if (channel->own_sender >= 0)
 		soft_channels_bury(channels, channel->own_sender);
-	close(channel->sender);
-	close(channel->taker);
+	soft_kept_close(channel->sender);
+	soft_kept_close(channel->taker);
 	while (channel->waiting_count != 0)
 		free(channel->waiting[--channel->waiting_count]);
 	free(channel->waiting);
 	free(channel);
 	channels->slots[slot] = NULL;
+	atomic_store(&channels->inodes[slot], 0);
 }
 
 int soft_channel_open(struct soft_channels *channels, struct kern_channel *kern)
@@ -255,6 +257,7 @@ int soft_channel_open(struct soft_channels *channels, struct kern_channel *kern)
 		return fd;
 	}
 	channels->slots[slot] = channel;
+	atomic_store(&channels->inodes[slot], channel->inode);
 	error = hand_over(channels, (struct label){.slot = slot, .serial = channel->serial},
 			  channel->sender);
 	if (error) {
@@ -280,6 +283,16 @@ struct kern_channel *soft_channel_of(struct soft_channels *channels, int fd)
 			return channel->kern;
 	}
 	return NULL;
+}
+
+bool soft_channels_may_have(const struct soft_channels *channels, ino_t inode)
+{
+	uint32_t limit = atomic_load_explicit(&channels->limit, memory_order_acquire);
+
+	for (uint32_t slot = 0; slot < limit; slot++)
+		if (atomic_load_explicit(&channels->inodes[slot], memory_order_relaxed) == inode)
+			return true;
+	return false;
 }
 
 /* ---- records that wait ------------------------------------------------------------------------

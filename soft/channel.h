@@ -20,12 +20,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct soft_channel;
 
 struct soft_channels {
 	struct soft_channel *slots[KERN_CHANNEL_MAX]; /* NULL: none */
-	uint32_t limit;                               /* no slot from here on was ever used */
+	_Atomic uint32_t limit; /* no slot from here on was ever used */
+	_Atomic ino_t inodes[KERN_CHANNEL_MAX]; /* of the application's ends; 0: none */
 	uint32_t waiting; /* records that found a socket full, over all channels; may be too high */
 	int hand_over;    /* the application's end */
 	int take_over;    /* the end that the port's threads keep */
@@ -58,6 +60,10 @@ void soft_channel_close(struct soft_channels *channels, struct kern_channel *ker
 /* soft_channel_release - the application is about to close fd: if it is a channel's, the channel is
  * given up and true returned. fd itself stays open. */
 bool soft_channel_release(struct soft_channels *channels, int fd);
+
+/* soft_channels_may_have - whether a socket of that inode is a channel's. Needs no lock; the answer
+ * may be old. */
+bool soft_channels_may_have(const struct soft_channels *channels, ino_t inode);
 
 /* soft_channels_are_apart - whether the calling thread has the other table. */
 bool soft_channels_are_apart(const struct soft_channels *channels);

@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEYS "addr, ll and lid"
+#define KEYS "addr, ll, lid and numa"
 
+enum { NODE_MAX = 1023 };
 enum { LID_MAX = 0xbfff }; /* above are multicast's, and one that every port answers to */
 
 struct parser {
@@ -131,6 +132,22 @@ static int set_lid(const struct parser *parser, struct soft_nic *nic, struct spa
 	return 0;
 }
 
+static int set_numa_node(const struct parser *parser, struct soft_nic *nic, struct span value)
+{
+	int node = 0;
+	bool good = value.len != 0 && value.len <= 4;
+
+	for (size_t i = 0; i < value.len && good; i++) {
+		good = value.at[i] >= '0' && value.at[i] <= '9';
+		node = node * 10 + (value.at[i] - '0');
+	}
+	if (!good || node > NODE_MAX)
+		return refuse(parser, "RIG5_SOFT: numa=%.*s is not a NUMA node; write 0 to %d",
+			      (int)value.len, value.at, NODE_MAX);
+	nic->numa_node = node;
+	return 0;
+}
+
 static int set_link(const struct parser *parser, struct soft_nic *nic, struct span value)
 {
 	if (!is(value, "eth") && !is(value, "ib"))
@@ -155,6 +172,8 @@ static int set_key(const struct parser *parser, struct soft_nic *nic, struct spa
 		return set_link(parser, nic, value);
 	if (is(key, "lid"))
 		return set_lid(parser, nic, value);
+	if (is(key, "numa"))
+		return set_numa_node(parser, nic, value);
 	if (is(key, "rate") || is(key, "cc"))
 		return refuse(parser,
 			      "RIG5_SOFT: %.*s= is not there yet; this version's software "
@@ -227,6 +246,7 @@ static int parse_nic(const struct parser *parser, struct span text)
 			      (int)name.len, name.at, SOFT_NAME_BYTES - 2);
 	nic = &config->nics[config->count++];
 	memcpy(nic->name, name.at, name.len);
+	nic->numa_node = -1;
 	while (text.len != 0 && !error)
 		error = set_key(parser, nic, cut(&text, ','));
 	if (!error)

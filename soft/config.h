@@ -13,6 +13,7 @@
  *            not reach each other: no wire leads from one to the other.
  *   lid=N    an InfiniBand port's LID, 1 to 49151 (0xbfff). Without: this user's first free one,
  *            which one NIC may have.
+ *   numa=N   the NUMA node that sysfs names, one of this machine's. Without: none.
  * rate= and cc= are known, and refused until they do something.
  */
 #ifndef SOFT_CONFIG_H
@@ -33,6 +34,7 @@ struct soft_nic {
 	char address[SOFT_ADDRESS_BYTES]; /* "": choose one */
 	bool infiniband;
 	uint16_t lid; /* of an InfiniBand port; 0: choose one */
+	int numa_node; /* -1: none */
 };
 
 struct soft_config {

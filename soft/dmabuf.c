@@ -3,6 +3,7 @@
 #include "soft/dmabuf.h"
 
 #include "base/assert.h"
+#include "soft/kept.h"
 #include "host/host.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ static void free_buf(struct soft_dmabufs *bufs, struct soft_dmabuf *buf)
 	if (buf->own_fd >= 0)
 		soft_channels_bury(bufs->channels, buf->own_fd);
 	if (buf->fd >= 0)
-		close(buf->fd);
+		soft_kept_close(buf->fd);
 	free(buf);
 }
 
@@ -129,7 +130,7 @@ static int open_buf(struct soft_dmabufs *bufs, struct soft_dmabuf *buf, int fd, 
 	struct stat stat;
 	int error;
 
-	buf->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	buf->fd = soft_kept_take(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	if (buf->fd < 0 || fstat(buf->fd, &stat) != 0)
 		return -errno;
 	buf->device = stat.st_dev;

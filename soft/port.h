@@ -49,6 +49,7 @@ struct soft_port_names {
 	const char *ibdev; /* NULL: as configured */
 	unsigned int uverbs; /* 3: "uverbs3" */
 	bool stores; /* its user stores to registers without a word: see host_port_registers */
+	const struct kern_pci *pci; /* NULL: sysfs shows no PCI device */
 };
 
 /*

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -86,6 +88,112 @@ static bool has_interpreter(int fd, const Elf64_Ehdr *header)
 	return false;
 }
 
+/* ---- what it can do with a NIC -----------------------------------------------------------------
+ */
+
+/* Names in a symbol table of a program that may yet come to libibverbs, or start another. */
+static const char *const ways[] = {"dlopen",      "dlmopen",      "execv",  "execve", "execvp",
+				   "execvpe",     "execl",        "execlp", "execle", "fexecve",
+				   "posix_spawn", "posix_spawnp", "system", "popen",  "syscall"};
+
+/* Whether the file names one of the ways; true where it cannot be read. */
+static bool has_way(const char *path)
+{
+	bool found = true;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat stat;
+	void *text = MAP_FAILED;
+
+	if (fd >= 0 && fstat(fd, &stat) == 0 && stat.st_size > 0)
+		text = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (text == MAP_FAILED)
+		return true;
+	found = false;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !found; i++) {
+		char name[32] = "";
+
+		/* A string of a table has a zero on either side. */
+		memcpy(name + 1, ways[i], strlen(ways[i]));
+		found = memmem(text, (size_t)stat.st_size, name, strlen(ways[i]) + 2) != NULL;
+	}
+	munmap(text, (size_t)stat.st_size);
+	return found;
+}
+
+/* Every program needs libc, which has all ways. */
+static bool is_libc(const char *name)
+{
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "ld-linux", 8) == 0;
+}
+
+/* A line of the loader's list: "\tlibm.so.6 => /lib/libm.so.6 (0x...)". Whether it is libibverbs,
+ * or a library with a way to it. */
+static bool line_leads(char *line)
+{
+	char *name = line + strspn(line, " \t");
+	char *path = strstr(name, " => ");
+	char *slash;
+
+	name[strcspn(name, " \n")] = '\0';
+	slash = strrchr(name, '/');
+	if (slash)
+		name = slash + 1;
+	if (strncmp(name, "libibverbs.so", strlen("libibverbs.so")) == 0)
+		return true;
+	if (!path || is_libc(name))
+		return false;
+	path += strlen(" => ");
+	path[strcspn(path, " \n")] = '\0';
+	return has_way(path);
+}
+
+/* What the program is linked with, as the loader itself lists it; NULL: it does not say. */
+static FILE *libraries_list(const char *path, pid_t *child)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return NULL;
+	*child = fork();
+	if (*child == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(ends[1], 1);
+		dup2(null, 2);
+		setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+		execl(path, path, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	if (*child > 0)
+		return fdopen(ends[0], "r");
+	close(ends[0]);
+	return NULL;
+}
+
+/* A word to who runs a program that has no use for a NIC, where that is sure. */
+static void check_use(const char *path)
+{
+	bool leads = has_way(path), listed = false;
+	char line[PATH_MAX + 256];
+	pid_t child = -1;
+	FILE *list = leads ? NULL : libraries_list(path, &child);
+	int status;
+
+	while (list && fgets(line, sizeof(line), list)) {
+		listed = true;
+		leads = leads || line_leads(line);
+	}
+	if (list)
+		fclose(list);
+	if (child > 0 && waitpid(child, &status, 0) == child && listed && !leads)
+		tool_error("%s is not linked with libibverbs, and neither loads libraries nor "
+			   "starts programs: it cannot use the software NIC",
+			   path);
+}
+
 static int check_elf(const char *path, int fd, const Elf64_Ehdr *header)
 {
 	if (header->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -94,6 +202,7 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *header)
 	if (!has_interpreter(fd, header))
 		return refuse(path, "it is statically linked, so nothing can be preloaded into "
 				    "it; link it dynamically");
+	check_use(path);
 	return TOOL_OK;
 }
 

@@ -22,6 +22,7 @@ struct options {
 	char words[SHIM_NICS_BYTES]; /* as RIG5_SOFT has them; "": none were given */
 	unsigned int nics;
 	bool hide_real;
+	bool from_command_line; /* the NICs */
 };
 
 static void print_help(void)
@@ -79,6 +80,7 @@ static int nic_option(struct options *options, const char *spec)
 {
 	if (strchr(spec, ';'))
 		return tool_usage_error("--nic takes one NIC; repeat it for more");
+	options->from_command_line = true;
 	return nic_add(options, spec, strlen(spec), true);
 }
 
@@ -147,6 +149,17 @@ static int environment_set(const char *library, const char *tree)
 	return TOOL_OK;
 }
 
+/* The parser of RIG5_SOFT names the place that it knows. */
+static void say(const struct options *options, const char *why)
+{
+	static const char place[] = "RIG5_SOFT: ";
+
+	if (options->from_command_line && strncmp(why, place, strlen(place)) == 0)
+		tool_error("--nic: %s", why + strlen(place));
+	else
+		tool_error("%s", why);
+}
+
 static int start(const struct options *options, char **argv)
 {
 	char library[PATH_MAX], why[512] = "";
@@ -157,7 +170,7 @@ static int start(const struct options *options, char **argv)
 		return status;
 	shim_tree_sweep();
 	if (shim_tree_make(options->words, options->hide_real, &tree, why, sizeof(why))) {
-		tool_error("%s", why);
+		say(options, why);
 		return TOOL_FAILED;
 	}
 	error = shim_keeper_start(&tree);

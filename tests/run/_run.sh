@@ -7,6 +7,9 @@ build=$1
 rig5=$build/rig5
 work=$(mktemp -d)
 failures=0
+# So that the trees of these runs are told from others'.
+export XDG_RUNTIME_DIR=$work/runtime
+mkdir "$XDG_RUNTIME_DIR"
 
 clean_up() {
 	local job
@@ -53,21 +56,17 @@ await_listener() {
 
 # trees - the folders of runs that are there.
 trees() {
-	find /dev/shm /tmp -maxdepth 1 -name 'rig5-run-*' -user "$(id -u)" 2>/dev/null | sort
+	find "$XDG_RUNTIME_DIR" -maxdepth 1 -name 'rig5-run-*' | sort
 }
 
-# await_gone <folders> - until none of these folders is there any more.
-await_gone() {
-	local i folder left
-	for ((i = 0; i < 100; i++)); do
-		left=0
-		for folder in $1; do
-			[[ -e $folder ]] && left=1
-		done
-		((left)) || return 0
+# no_trees - fails the test if a tree is left; keepers get their time.
+no_trees() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		[[ -z $(trees) ]] && return
 		sleep 0.05
 	done
-	return 1
+	fail "left behind: $(trees)"
 }
 
 # pair <name> <program> [option]... - the program as server and as client, each with its own run;

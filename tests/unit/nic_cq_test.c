@@ -448,6 +448,31 @@ static void one_event_per_arm(void **state)
 	bed_close(&b);
 }
 
+/*
+ * What an event was for is no news: an application may take the event, arm, and then poll, as
+ * perftest does with -e, and gets one event for each completion. What came after the event is.
+ */
+static void no_second_event_for_a_completion(void **state)
+{
+	struct bed b = bed_open(NULL);
+
+	(void)state;
+	fake_arm(&b.pair.a.send_cq, false);
+	look(&b);
+	bed_post(&b, WQE_OP_NOP, 0);
+	assert_int_equal(b.w->event_count, 1);
+	fake_arm(&b.pair.a.send_cq, false);
+	look(&b);
+	assert_int_equal(b.w->event_count, 1);
+	bed_post(&b, WQE_OP_NOP, 0);
+	assert_int_equal(b.w->event_count, 2);
+	bed_post(&b, WQE_OP_NOP, 0);
+	fake_arm(&b.pair.a.send_cq, false);
+	look(&b);
+	assert_int_equal(b.w->event_count, 3);
+	bed_close(&b);
+}
+
 /* The very first arm of a fresh queue is the word 0, as zeroed memory is: it counts all the same.
  */
 static void first_arm_is_seen(void **state)
@@ -529,6 +554,7 @@ int main(void)
 	    cmocka_unit_test(ring_is_gone),
 	    cmocka_unit_test(no_event_is_lost),
 	    cmocka_unit_test(one_event_per_arm),
+	    cmocka_unit_test(no_second_event_for_a_completion),
 	    cmocka_unit_test(first_arm_is_seen),
 	    cmocka_unit_test(solicited_only),
 	    cmocka_unit_test(arm_word_is_gone),

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Shows that programs may end, fork and close descriptors as they like, and leave nothing behind. By
+# a program (life.c) that does each, and a look at folders and processes afterwards.
+set -u
+# shellcheck source=tests/run/_run.sh
+. "$RIG5_SOURCE_DIR/tests/run/_run.sh"
+life=$build/tests/run_life
+[[ -x $life ]] || { echo "skipped: built without libibverbs"; exit 77; }
+
+# ends <status> <mode>
+ends() {
+	timeout 40 "$rig5" run -- "$life" "$2" >"$work/client" 2>&1
+	local status=$?
+	((status == $1)) || echo "ended with $status" >>"$work/client"
+	((status == $1))
+}
+for mode in return exit _exit free fork fork_exit vfork close_each close_at_once \
+	poll_after_close dup channel_dup; do
+	try "$mode" ends 0 "$mode"
+done
+ulimit -c 0
+try "abort" ends 134 abort
+
+# Killed with live objects; `rig5 run` is the program by then, so its number is the one to kill.
+"$rig5" run -- "$life" stay >"$work/ready" 2>"$work/client" &
+victim=$!
+for ((i = 0; i < 200; i++)); do
+	grep -qs ready "$work/ready" && break
+	sleep 0.05
+done
+grep -q ready "$work/ready" || fail "the program to be killed did not start"
+[[ $(readlink "/proc/$victim/exe") == "$(realpath "$life")" ]] || fail "the program is a child"
+kill -9 "$victim"
+wait "$victim" 2>/dev/null
+((i < 200)) && try "the next program on the port of a killed one" ends 0 return
+
+no_trees
+
+rm "$work/ready"
+# A tree whose keeper was killed is removed by the next run.
+"$rig5" run -- "$life" stay >"$work/ready" 2>"$work/client" &
+victim=$!
+for ((i = 0; i < 200; i++)); do
+	grep -qs ready "$work/ready" && break
+	sleep 0.05
+done
+tree=$(tr '\0' '\n' <"/proc/$victim/environ" | sed -n 's/^RIG5_RUN=//p')
+for pid in /proc/[0-9]*; do
+	[[ $(cat "$pid/comm" 2>/dev/null) == rig5-keeper ]] &&
+		find "$pid/fd" -lname "$tree/lock" 2>/dev/null | grep -q . && kill -9 "${pid#/proc/}"
+done
+kill -9 "$victim"
+wait "$victim" 2>/dev/null
+[[ -d $tree ]] || fail "the killed keeper's tree is not there: nothing to sweep"
+timeout 20 flock "$tree/lock" true # until the killed keeper is gone
+ends 0 return
+no_trees
+finish

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Shows that perftest runs on the software NIC over reliable connections. By running both ends, each
+# under `rig5 run`, in the modes that take different ways through libmlx5.
+set -u
+# shellcheck source=tests/run/_run.sh
+. "$RIG5_SOURCE_DIR/tests/run/_run.sh"
+need ib_write_bw ib_read_lat ib_send_bw ib_atomic_bw
+
+while read -r program options; do
+	# shellcheck disable=SC2086
+	try "$program $options" pair "$program" $options </dev/null
+done <<'END'
+ib_write_bw -n 200 -s 65536
+ib_write_bw -n 20 -a
+ib_write_bw -n 200 -q 8 -s 4096
+ib_write_bw -n 200 -b -s 4096
+ib_write_bw -n 200 --use_old_post_send
+ib_write_lat -n 20
+ib_read_bw -n 200 -s 65536
+ib_read_lat -n 200
+ib_send_bw -n 200 -s 65536
+ib_send_bw -n 200 -q 8 -b
+ib_send_bw -n 200 -e
+ib_send_bw -n 200 --use_old_post_send
+ib_send_lat -n 200
+ib_send_lat -n 200 -I 64 -s 64
+ib_send_lat -n 200 -e
+ib_atomic_bw -n 200
+ib_atomic_bw -n 200 -A CMP_AND_SWAP
+ib_atomic_lat -n 200
+END
+no_trees
+finish

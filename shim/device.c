@@ -9,8 +9,10 @@
 #include "shim/device.h"
 
 #include "host/host.h"
+#include "shim/got.h"
 #include "shim/hook.h"
 #include "shim/paths.h"
+#include "shim/preload.h"
 #include "shim/real.h"
 #include "soft/alive.h"
 #include "soft/kept.h"
@@ -97,8 +99,7 @@ static int port_get(unsigned int index, struct soft_port **port)
 
 	if (!nics)
 		return -ENODEV;
-	names = (struct soft_port_names){.uverbs = nics->uverbs_first + index,
-					 .stores = true};
+	names = (struct soft_port_names){.uverbs = nics->uverbs_first + index, .stores = true};
 	if (!process.ports[index])
 		error = soft_port_open(&nics->config.nics[index], &names, &process.ports[index],
 				       why, sizeof(why));
@@ -182,6 +183,7 @@ int device_open(unsigned int index, int flags)
 	int result;
 
 	signals_block(&old);
+	got_take((void *)shim_mmap);
 	forget_parent();
 	pthread_mutex_lock(&process.lock);
 	result = soft_alive_mark(&process.alive);

@@ -4,6 +4,8 @@
 #define SHIM_PRELOAD_H
 
 #include <errno.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -15,5 +17,8 @@ static inline int shim_result(int result)
 	errno = -result;
 	return -1;
 }
+
+/* shim_mmap - mmap(2), and what a verbs file answers to it. Hidden, so not to be found by name. */
+void *shim_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 
 #endif

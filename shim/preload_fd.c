@@ -46,7 +46,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	return shim_real()->ioctl(fd, request, arg);
 }
 
-static void *map(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+void *shim_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	struct device_file *file =
 	    fd >= 0 && !(flags & MAP_ANONYMOUS) && device_any() ? device_find(fd) : NULL;
@@ -64,12 +64,12 @@ static void *map(void *addr, size_t len, int prot, int flags, int fd, off_t offs
 
 EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
-	return map(addr, len, prot, flags, fd, offset);
+	return shim_mmap(addr, len, prot, flags, fd, offset);
 }
 
 EXPORT void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
-	return map(addr, len, prot, flags, fd, offset);
+	return shim_mmap(addr, len, prot, flags, fd, offset);
 }
 
 /* ---- closing -----------------------------------------------------------------------------------

@@ -255,7 +255,9 @@ static unsigned int method_count;
 /* Asks for every number that there could be, so that methods to come are found, too. */
 static void find_methods(void)
 {
-	for (uint32_t object = 0; object < 128 && method_count == 0; object++)
+	if (method_count != 0)
+		return;
+	for (uint32_t object = 0; object < 128; object++)
 		for (uint32_t method = 0; method < 128; method++) {
 			const struct kern_method *found = kern_method_find(
 			    (uint16_t)(object < 64 ? object : 0x1000 + object - 64),

@@ -112,15 +112,25 @@ static int write_device_uhw(struct kern_call *call)
 	return kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, resp.response_length);
 }
 
+/* Nothing is pinned, so whatever a transport does, it does with regions on demand. */
+enum {
+	ODP_RELIABLE = UV_ODP_SEND_F | UV_ODP_RECV_F | UV_ODP_WRITE_F | UV_ODP_READ_F |
+		       UV_ODP_ATOMIC_F | UV_ODP_SRQ_RECV_F,
+};
+static const struct ib_uverbs_odp_caps odp_caps = {
+    .general_caps = UV_ODP_F | UV_ODP_IMPLICIT_F,
+    .per_transport_caps = {.rc_odp_caps = ODP_RELIABLE,
+			   .uc_odp_caps = UV_ODP_SEND_F | UV_ODP_RECV_F | UV_ODP_WRITE_F,
+			   .ud_odp_caps = UV_ODP_SEND_F | UV_ODP_RECV_F | UV_ODP_SRQ_RECV_F},
+};
+
 int kern_write_query_device_ex(struct kern_call *call)
 {
 	struct ib_uverbs_ex_query_device req;
 	struct ib_uverbs_ex_query_device_resp resp = {
 	    .base = device_facts(call->kern),
-	    .odp_caps = {.general_caps = UV_ODP_F | UV_ODP_IMPLICIT_F,
-			 .per_transport_caps.rc_odp_caps = UV_ODP_SEND_F | UV_ODP_RECV_F |
-							   UV_ODP_WRITE_F | UV_ODP_READ_F |
-							   UV_ODP_ATOMIC_F},
+	    .odp_caps = odp_caps,
+	    .xrc_odp_caps = ODP_RELIABLE,
 	    .max_dm_size = kern_dm_bytes_max(call->kern),
 	    .timestamp_mask = INT64_MAX,
 	    .hca_core_clock = KERN_CLOCK_KHZ,

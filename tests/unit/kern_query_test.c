@@ -91,7 +91,10 @@ static void device(void **state)
 	assert_int_equal(resp.max_dm_size, 2 * 4096);
 	assert_int_equal(resp.base.max_mcast_grp, 0);
 	assert_int_equal(resp.odp_caps.general_caps, 3);
-	assert_int_equal(resp.odp_caps.per_transport_caps.rc_odp_caps, 0x1f);
+	assert_int_equal(resp.odp_caps.per_transport_caps.rc_odp_caps, 0x3f);
+	assert_int_equal(resp.odp_caps.per_transport_caps.uc_odp_caps, 0x07);
+	assert_int_equal(resp.odp_caps.per_transport_caps.ud_odp_caps, 0x23);
+	assert_int_equal(resp.xrc_odp_caps, 0x3f);
 	assert_int_equal(resp.timestamp_mask, INT64_MAX);
 	assert_int_equal(resp.hca_core_clock, 1000000);
 	assert_int_equal(resp.cq_moderation_caps.max_cq_moderation_count, 0);

@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- giving time -------------------------------------------------------------------------------
@@ -45,6 +46,21 @@ static inline void each_port(void (*give)(struct host_port *port))
 		if (port)
 			give(port);
 	}
+}
+
+void hook_progress(void)
+{
+	each_port(host_port_progress);
+}
+
+bool hook_lends(enum hook_lender lender)
+{
+	const char *word = getenv("RIG5_LEND");
+
+	if (!word)
+		return true;
+	return lender == HOOK_VERBS ? strcmp(word, "none") != 0
+				    : strcmp(word, "none") != 0 && strcmp(word, "verbs") != 0;
 }
 
 /* ---- what the stand-ins do ---------------------------------------------------------------------
@@ -142,15 +158,16 @@ struct hook_kind {
 	void *const *stands;
 };
 
-#define PLACES(X, kind)                                                                          \
-	X(kind, 0)                                                                               \
-	X(kind, 1)                                                                               \
-	X(kind, 2)                                                                               \
-	X(kind, 3) X(kind, 4) X(kind, 5) X(kind, 6) X(kind, 7) X(kind, 8) X(kind, 9) X(kind, 10) \
-	    X(kind, 11) X(kind, 12) X(kind, 13) X(kind, 14) X(kind, 15) X(kind, 16) X(kind, 17)  \
-		X(kind, 18) X(kind, 19) X(kind, 20) X(kind, 21) X(kind, 22) X(kind, 23)          \
-		    X(kind, 24) X(kind, 25) X(kind, 26) X(kind, 27) X(kind, 28) X(kind, 29)      \
-			X(kind, 30) X(kind, 31)
+#define PLACES(X, kind)                                                                           \
+	X(kind, 0)                                                                                \
+	X(kind, 1)                                                                                \
+	X(kind, 2)                                                                                \
+	X(kind, 3)                                                                                \
+	X(kind, 4) X(kind, 5) X(kind, 6) X(kind, 7) X(kind, 8) X(kind, 9) X(kind, 10) X(kind, 11) \
+	    X(kind, 12) X(kind, 13) X(kind, 14) X(kind, 15) X(kind, 16) X(kind, 17) X(kind, 18)   \
+		X(kind, 19) X(kind, 20) X(kind, 21) X(kind, 22) X(kind, 23) X(kind, 24)           \
+		    X(kind, 25) X(kind, 26) X(kind, 27) X(kind, 28) X(kind, 29) X(kind, 30)       \
+			X(kind, 31)
 #define NAME(kind, place) (void *)kind##_##place,
 #define STAND(kind, place)                                                              \
 	static kind##_RESULT kind##_##place(kind##_PARAMETERS)                          \
@@ -324,6 +341,8 @@ void hook_after_ioctl(int fd, const void *arg)
 {
 	const struct ib_uverbs_ioctl_hdr *header = arg;
 
+	if (!hook_lends(HOOK_VERBS))
+		return;
 	if (header->object_id == UVERBS_OBJECT_CQ && header->method_id == UVERBS_METHOD_CQ_CREATE)
 		replace_in_cq(attr_data(header, UVERBS_ATTR_CREATE_CQ_USER_HANDLE), fd);
 	else if (header->object_id == UVERBS_OBJECT_QP &&

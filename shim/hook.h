@@ -14,10 +14,22 @@
 #ifndef SHIM_HOOK_H
 #define SHIM_HOOK_H
 
+#include <stdbool.h>
+
 struct host_port;
 
 /* hook_port - from now on a port of this process is among those that get time. index: its NIC's. */
 void hook_port(unsigned int index, struct host_port *port);
+
+/*
+ * hook_lends - whether threads of a kind are lent: all, unless RIG5_LEND in the environment is
+ * "verbs" (only by libibverbs' functions) or "none" (the engine does everything).
+ */
+enum hook_lender { HOOK_VERBS, HOOK_UCX };
+bool hook_lends(enum hook_lender lender);
+
+/* hook_progress - a pass of each port. */
+void hook_progress(void);
 
 /* hook_after_ioctl - a verbs ioctl on fd, whose header is arg, has succeeded. */
 void hook_after_ioctl(int fd, const void *arg);

@@ -323,6 +323,8 @@ static uint32_t creator_of(const struct kern_object *object)
 		return object->devx_opcode;
 	if (object->type == KERN_CQ)
 		return CMD_CREATE_CQ;
+	if (object->type == KERN_SRQ)
+		return object->uses[KERN_USE_XRCD] ? CMD_CREATE_XRC_SRQ : CMD_CREATE_RMP;
 	return object->type == KERN_QP ? CMD_CREATE_QP : 0;
 }
 

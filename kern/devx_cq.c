@@ -53,8 +53,8 @@ enum cmd_status kern_cmd_create_cq(struct kern_cmd *cmd)
 	status = kern_cmd_result(cmd, nic_cq_create(cmd->call->kern->nic, &attr, &cqn), CMD_CQ_CQC);
 	if (status != CMD_OK)
 		return status;
-	kern_object_use(cmd->object, 0, ring);
-	kern_object_use(cmd->object, 1, record);
+	kern_object_use(cmd->object, KERN_USE_RING, ring);
+	kern_object_use(cmd->object, KERN_USE_RECORD, record);
 	cmd->object->cqe_count = 1u << attr.cqe_count_log2;
 	cmd->object->cqe_size_bytes = attr.cqe_size_bytes;
 	return kern_cmd_made(cmd, cqn);

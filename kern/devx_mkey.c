@@ -132,8 +132,8 @@ enum cmd_status kern_cmd_create_mkey(struct kern_cmd *cmd)
 		    cmd, nic_mkey_create(cmd->call->kern->nic, &attr, &cmd->object->key), MKC);
 	if (status != CMD_OK)
 		return status;
-	kern_object_use(cmd->object, 0, pd);
+	kern_object_use(cmd->object, KERN_USE_PD, pd);
 	if (umem)
-		kern_object_use(cmd->object, 1, umem);
+		kern_object_use(cmd->object, KERN_USE_RING, umem);
 	return kern_cmd_made(cmd, cmd->object->key >> 8);
 }

@@ -25,9 +25,6 @@ enum {
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-/* What a queue pair uses, in the places of kern_object.uses. */
-enum { USE_PD, USE_CQ_SEND, USE_CQ_RECV, USE_SRQ, USE_WQ, USE_RECORD };
-
 static enum cmd_status refuse_at(struct kern_cmd *cmd, enum cmd_status status,
 				 struct cmd_field field)
 {
@@ -55,19 +52,18 @@ static enum cmd_status read_named(struct kern_cmd *cmd, const uint8_t *qpc,
 	attr->pdn = cmd_get(qpc, CMD_QPC_PD);
 	attr->cqn_send = cmd_get(qpc, CMD_QPC_CQN_SEND);
 	attr->cqn_recv = cmd_get(qpc, CMD_QPC_CQN_RECV);
-	uses[USE_PD] = kern_devx_named(file, KERN_PD, CMD_ALLOC_PD, attr->pdn);
-	uses[USE_CQ_SEND] = kern_devx_named(file, KERN_CQ, CMD_CREATE_CQ, attr->cqn_send);
-	uses[USE_CQ_RECV] = kern_devx_named(file, KERN_CQ, CMD_CREATE_CQ, attr->cqn_recv);
-	if (!uses[USE_PD])
+	uses[KERN_USE_PD] = kern_devx_named(file, KERN_PD, CMD_ALLOC_PD, attr->pdn);
+	uses[KERN_USE_SEND_CQ] = kern_devx_named(file, KERN_CQ, CMD_CREATE_CQ, attr->cqn_send);
+	uses[KERN_USE_RECV_CQ] = kern_devx_named(file, KERN_CQ, CMD_CREATE_CQ, attr->cqn_recv);
+	if (!uses[KERN_USE_PD])
 		return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_PD);
-	if (!uses[USE_CQ_SEND])
+	if (!uses[KERN_USE_SEND_CQ])
 		return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_CQN_SEND);
-	if (!uses[USE_CQ_RECV])
+	if (!uses[KERN_USE_RECV_CQ])
 		return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_CQN_RECV);
 	return CMD_OK;
 }
 
-/* There are no shared receive queues of the verbs yet: nothing is of type KERN_FREE. */
 static enum cmd_status read_sizes(struct kern_cmd *cmd, const uint8_t *qpc,
 				  struct nic_qp_attr *attr, struct kern_object **uses)
 {
@@ -80,8 +76,8 @@ static enum cmd_status read_sizes(struct kern_cmd *cmd, const uint8_t *qpc,
 		break;
 	case CMD_QPC_RQ_SHARED:
 		attr->srqn = cmd_get(qpc, CMD_QPC_SRQN);
-		uses[USE_SRQ] = kern_devx_named(file, KERN_FREE, CMD_CREATE_RMP, attr->srqn);
-		if (!uses[USE_SRQ])
+		uses[KERN_USE_SRQ] = kern_devx_named(file, KERN_SRQ, CMD_CREATE_RMP, attr->srqn);
+		if (!uses[KERN_USE_SRQ])
 			return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_SRQN);
 		break;
 	case CMD_QPC_RQ_NONE:
@@ -103,16 +99,16 @@ static enum cmd_status find_memory(struct kern_cmd *cmd, const uint8_t *qpc,
 	uint64_t bytes = ((uint64_t)attr->rq_wqe_count << attr->rq_wqe_size_log2) +
 			 ((uint64_t)attr->sq_wqebb_count << SQ_WQEBB_LOG2);
 
-	uses[USE_WQ] = kern_devx_umem_at(file, cmd_get(cmd->in, CMD_QP_WQ_UMEM_ID), offset, bytes,
-					 false, &attr->buf_va);
-	if (!uses[USE_WQ])
+	uses[KERN_USE_RING] = kern_devx_umem_at(file, cmd_get(cmd->in, CMD_QP_WQ_UMEM_ID), offset,
+						bytes, false, &attr->buf_va);
+	if (!uses[KERN_USE_RING])
 		return kern_cmd_refuse(cmd, CMD_BAD_RES, CMD_QP_WQ_UMEM_ID.word);
 	if (attr->buf_va % RING_ALIGN != 0)
 		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_QP_WQ_UMEM_OFFSET);
-	uses[USE_RECORD] = kern_devx_umem_at(file, cmd_get(qpc, CMD_QPC_DBR_UMEM_ID),
-					     be64_load(qpc + CMD_QPC_DBR_OFFSET), DB_RECORD_BYTES,
-					     false, &attr->db_va);
-	if (!uses[USE_RECORD])
+	uses[KERN_USE_RECORD] = kern_devx_umem_at(file, cmd_get(qpc, CMD_QPC_DBR_UMEM_ID),
+						  be64_load(qpc + CMD_QPC_DBR_OFFSET),
+						  DB_RECORD_BYTES, false, &attr->db_va);
+	if (!uses[KERN_USE_RECORD])
 		return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_DBR_UMEM_ID);
 	return CMD_OK;
 }
@@ -377,10 +373,10 @@ static void params_to(const struct nic_qp_params *params, uint8_t *qpc)
 	cmd_set(qpc, CMD_QPC_RAE, !!(params->access & NIC_ACCESS_REMOTE_ATOMIC_F));
 }
 
-/* What a queue pair uses, by its number. One of the verbs may do without: an XRC target does. */
-static uint32_t used_number(const struct kern_object *used)
+/* An XRC target has neither domain nor completion queues: 0. */
+static uint32_t number_used(const struct kern_object *qp, unsigned int place)
 {
-	return used ? used->number : 0;
+	return qp->uses[place] ? qp->uses[place]->number : 0;
 }
 
 enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd)
@@ -394,8 +390,9 @@ enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd)
 	ASSERT(!error);
 	params_to(&params, qpc);
 	path_to(&params, kern->config.link_infiniband, qpc + CMD_QPC_PATH);
-	cmd_set(qpc, CMD_QPC_PD, used_number(qp->uses[USE_PD]));
-	cmd_set(qpc, CMD_QPC_CQN_SEND, used_number(qp->uses[USE_CQ_SEND]));
-	cmd_set(qpc, CMD_QPC_CQN_RECV, used_number(qp->uses[USE_CQ_RECV]));
+	cmd_set(qpc, CMD_QPC_PD, number_used(qp, KERN_USE_PD));
+	cmd_set(qpc, CMD_QPC_CQN_SEND, number_used(qp, KERN_USE_SEND_CQ));
+	cmd_set(qpc, CMD_QPC_CQN_RECV, number_used(qp, KERN_USE_RECV_CQ));
+	cmd_set(qpc, CMD_QPC_SRQN, number_used(qp, KERN_USE_SRQ));
 	return CMD_OK;
 }

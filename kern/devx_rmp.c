@@ -40,8 +40,8 @@ enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd)
 	    kern_cmd_result(cmd, nic_srq_create(cmd->call->kern->nic, &attr, &rmpn), CMD_RMP_WQ);
 	if (status != CMD_OK)
 		return status;
-	kern_object_use(cmd->object, 0, pd);
-	kern_object_use(cmd->object, 1, ring);
-	kern_object_use(cmd->object, 2, record);
+	kern_object_use(cmd->object, KERN_USE_PD, pd);
+	kern_object_use(cmd->object, KERN_USE_RING, ring);
+	kern_object_use(cmd->object, KERN_USE_RECORD, record);
 	return kern_cmd_made(cmd, rmpn);
 }

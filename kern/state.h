@@ -38,7 +38,7 @@ enum {
 	/* Connections of version 1 and nothing beyond them. */
 	KERN_ECE_OPTIONS = UV_MLX5_ECE_VERSION_1,
 	KERN_CLOCK_KHZ = 1000000,      /* the device's clock counts nanoseconds */
-	KERN_USES_MAX = 6,             /* objects that one object names */
+	KERN_USES_MAX = 7,             /* objects that one object names */
 	KERN_DEVX_COUNT_MAX = 65536,   /* objects that only DevX has, and umems */
 	KERN_UDP_SPORT_FIRST = 0xc000, /* RoCE v2 source ports start here [RoCEv2 A17] */
 	KERN_EQN = 1,                  /* the event queue of completion vector 0 */
@@ -76,6 +76,8 @@ enum {
 	KERN_USE_RECV_CQ,
 	KERN_USE_SRQ,
 	KERN_USE_XRCD,
+	KERN_USE_RING, /* of what DevX made: the umem of its ring; of a memory key, of its bytes */
+	KERN_USE_RECORD, /* likewise, of its doorbell record */
 };
 
 struct kern_object {

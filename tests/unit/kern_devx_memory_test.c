@@ -224,20 +224,42 @@ static void rmp_in(uint32_t type, uint32_t ring_id, uint32_t record_id)
 	cmd_set(wq, CMD_WQ_DBR_UMEM_ID, record_id);
 }
 
-/* A queue pair without receives of its own takes those of a pool: in the order of the list, which
- * here goes backwards, or in that of the ring. */
-static void pool_of_type(uint32_t type, const uint16_t order[static RMP_COUNT])
+/* The traffic helpers post to world.qp: from here on one that has a send ring only, and whose
+ * receives are those of a shared queue. */
+static int qp_of_shared(uint32_t srqn)
 {
 	struct kern_rig *rig = &world.rig;
-	uint8_t *ring = rig_alloc(rig, RMP_COUNT * RMP_BYTES), *sq = rig_alloc(rig, 8 * 64);
-	uint32_t *record = rig_alloc(rig, 64), *qp_record = rig_alloc(rig, 64);
-	uint32_t ring_umem, ring_id, record_umem, record_id, sq_umem, sq_id, qp_umem, qp_id, rmp;
-	uint8_t *qpc = world.devx.in + CMD_QP_QPC;
+	uint8_t *sq = rig_alloc(rig, 8 * 64), *qpc = world.devx.in + CMD_QP_QPC;
+	uint32_t *qp_record = rig_alloc(rig, 64);
+	uint32_t sq_umem, sq_id, qp_umem, qp_id;
+	int error;
 
-	assert_int_equal(devx_umem(rig, ring, RMP_COUNT * RMP_BYTES, 0, &ring_umem, &ring_id), 0);
-	assert_int_equal(devx_umem(rig, record, 64, 0, &record_umem, &record_id), 0);
 	assert_int_equal(devx_umem(rig, sq, 8 * 64, 0, &sq_umem, &sq_id), 0);
 	assert_int_equal(devx_umem(rig, qp_record, 64, 0, &qp_umem, &qp_id), 0);
+	devx_in(&world.devx, CMD_CREATE_QP, CMD_QP_CREATE_BYTES, 16);
+	cmd_set(qpc, CMD_QPC_PD, world.pdn);
+	cmd_set(qpc, CMD_QPC_LOG_SQ_SIZE, 3);
+	cmd_set(qpc, CMD_QPC_UAR, world.page);
+	cmd_set(qpc, CMD_QPC_RQ_TYPE, CMD_QPC_RQ_SHARED);
+	cmd_set(qpc, CMD_QPC_SRQN, srqn);
+	cmd_set(qpc, CMD_QPC_CQN_SEND, world.cq.number);
+	cmd_set(qpc, CMD_QPC_CQN_RECV, world.cq.number);
+	cmd_set(qpc, CMD_QPC_DBR_UMEM_ID, qp_id);
+	cmd_set(world.devx.in, CMD_QP_WQ_UMEM_ID, sq_id);
+	error = devx_create(rig, &world.devx);
+	if (error)
+		return error;
+	world.qp = (struct devx_qp){.handle = world.devx.handle,
+				    .number = devx_number(&world.devx),
+				    .ring = sq,
+				    .record = qp_record,
+				    .sq_count = 8};
+	return 0;
+}
+
+/* Entries of which each names the one before as the next, posted all. */
+static void fill_shared(uint8_t *ring, uint32_t *record)
+{
 	for (uint32_t i = 0; i < RMP_COUNT; i++) {
 		struct wqe_srq_next_seg *next = (void *)(ring + (size_t)i * RMP_BYTES);
 		struct wqe_data_seg *piece = (void *)(next + 1);
@@ -247,41 +269,80 @@ static void pool_of_type(uint32_t type, const uint16_t order[static RMP_COUNT])
 					       be64_from(rig_va(world.memory) + 4096 + 64 * i)};
 	}
 	record[DB_SRQ] = be32_from(RMP_COUNT).raw;
-	rmp_in(type, ring_id, record_id);
-	assert_int_equal(devx_create(rig, &world.devx), 0);
-	rmp = world.devx.handle;
-	ring_id = devx_number(&world.devx);
-	devx_in(&world.devx, CMD_CREATE_QP, CMD_QP_CREATE_BYTES, 16);
-	cmd_set(qpc, CMD_QPC_PD, world.pdn);
-	cmd_set(qpc, CMD_QPC_LOG_SQ_SIZE, 3);
-	cmd_set(qpc, CMD_QPC_UAR, world.page);
-	cmd_set(qpc, CMD_QPC_RQ_TYPE, CMD_QPC_RQ_SHARED);
-	cmd_set(qpc, CMD_QPC_SRQN, ring_id);
-	cmd_set(qpc, CMD_QPC_CQN_SEND, world.cq.number);
-	cmd_set(qpc, CMD_QPC_CQN_RECV, world.cq.number);
-	cmd_set(qpc, CMD_QPC_DBR_UMEM_ID, qp_id);
-	cmd_set(world.devx.in, CMD_QP_WQ_UMEM_ID, sq_id);
-	assert_int_equal(devx_create(rig, &world.devx), 0);
-	/* The traffic helpers post to world.qp: its send ring is all there is of this one's. */
-	world.qp = (struct devx_qp){.handle = world.devx.handle,
-				    .number = devx_number(&world.devx),
-				    .ring = sq,
-				    .record = qp_record,
-				    .sq_count = 8};
+}
+
+/* Each message to itself lands in the entry that is its turn. */
+static void send_in_order(const uint16_t order[static RMP_COUNT])
+{
 	connect_to_itself();
 	for (uint32_t i = 0; i < RMP_COUNT; i++) {
 		uint8_t *to = world.memory + 4096 + 64 * (size_t)order[i];
 
 		memset(world.memory, 'a' + (int)i, 8);
 		post(WQE_OP_SEND, i, world.mr.lkey, rig_va(world.memory), 8);
-		rig_pump(rig);
+		rig_pump(&world.rig);
 		assert_memory_equal(to, world.memory, 8);
 	}
+}
+
+/* A queue pair without receives of its own takes those of a pool: in the order of the list, which
+ * here goes backwards, or in that of the ring. */
+static void pool_of_type(uint32_t type, const uint16_t order[static RMP_COUNT])
+{
+	struct kern_rig *rig = &world.rig;
+	uint8_t *ring = rig_alloc(rig, RMP_COUNT * RMP_BYTES);
+	uint32_t *record = rig_alloc(rig, 64);
+	uint32_t ring_umem, ring_id, record_umem, record_id, rmp;
+
+	assert_int_equal(devx_umem(rig, ring, RMP_COUNT * RMP_BYTES, 0, &ring_umem, &ring_id), 0);
+	assert_int_equal(devx_umem(rig, record, 64, 0, &record_umem, &record_id), 0);
+	fill_shared(ring, record);
+	rmp_in(type, ring_id, record_id);
+	assert_int_equal(devx_create(rig, &world.devx), 0);
+	rmp = world.devx.handle;
+	assert_int_equal(qp_of_shared(devx_number(&world.devx)), 0);
+	send_in_order(order);
 	assert_int_equal(devx_destroy(rig, rmp), -EBUSY);
 	assert_int_equal(devx_umem_destroy(rig, ring_umem), -EBUSY);
 	assert_int_equal(devx_destroy(rig, world.qp.handle), 0);
 	assert_int_equal(devx_destroy(rig, rmp), 0);
 	assert_int_equal(devx_umem_destroy(rig, ring_umem), 0);
+}
+
+/* The verbs' shared queue does as well. */
+static void queue_of_the_verbs(void **state)
+{
+	static const uint16_t list[] = {0, 3, 2, 1};
+	struct kern_rig *rig = &world.rig;
+	uint8_t *ring = rig_alloc(rig, RMP_COUNT * RMP_BYTES);
+	uint32_t *record = rig_alloc(rig, 64);
+	struct mlx5_ib_create_srq driver = {.buf_addr = rig_va(ring), .db_addr = rig_va(record)};
+	struct mlx5_ib_create_srq_resp *resp;
+	uint32_t srq;
+
+	(void)state;
+	fill_shared(ring, record);
+	rig_call(rig, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
+	rig_attr(rig, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0, 0);
+	rig_attr(rig, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, world.pd, 0);
+	rig_in64(rig, UVERBS_ATTR_CREATE_SRQ_TYPE, IB_UVERBS_SRQT_BASIC);
+	rig_in64(rig, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, 1);
+	rig_in32(rig, UVERBS_ATTR_CREATE_SRQ_MAX_WR, RMP_COUNT - 1);
+	rig_in32(rig, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, 1);
+	rig_in32(rig, UVERBS_ATTR_CREATE_SRQ_LIMIT, 0);
+	rig_out(rig, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, 4);
+	rig_out(rig, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, 4);
+	rig_in(rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	resp = rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(*resp));
+	assert_int_equal(rig_run(rig), 0);
+	srq = (uint32_t)rig_data(rig, UVERBS_ATTR_CREATE_SRQ_HANDLE);
+	assert_int_equal(qp_of_shared(resp->srqn), 0);
+	send_in_order(list);
+	rig_call(rig, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY);
+	rig_attr(rig, UVERBS_ATTR_DESTROY_SRQ_HANDLE, srq, 0);
+	rig_out(rig, UVERBS_ATTR_DESTROY_SRQ_RESP, sizeof(struct ib_uverbs_destroy_srq_resp));
+	assert_int_equal(rig_run(rig), -EBUSY);
+	assert_int_equal(qp_of_shared(resp->srqn + 1), -EREMOTEIO);
 }
 
 static void receive_pools(void **state)
@@ -337,6 +398,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(keys, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(keys_that_are_refused, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(receive_pools, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(queue_of_the_verbs, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(receive_pools_that_are_refused, open_world,
 					    close_world),
 	};

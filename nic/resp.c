@@ -205,7 +205,8 @@ static uint32_t due_count(const struct nic_qp *qp)
 
 bool nic_resp_has_receive(const struct nic *nic, const struct nic_qp *qp)
 {
-	return qp->rq_ci != qp->rq_pi || (qp->srqn != 0 && !nic_srq_is_empty(&nic->srqs[qp->srqn]));
+	return qp->rq_ci != qp->rq_pi || qp->rx_held ||
+	       (qp->srqn != 0 && !nic_srq_is_empty(&nic->srqs[qp->srqn]));
 }
 
 /* Receives, and places for responses; who asks for more of these than was agreed on is at fault. */

@@ -577,6 +577,64 @@ static void too_long_a_message(void **state)
 	shared_close(&s);
 }
 
+/* ---- UC and UD --------------------------------------------------------------------------------
+ */
+
+/* The last entry is as good as the others; a datagram that is too long takes none away. */
+static void datagrams(void **state)
+{
+	struct shared s = shared_open(&(struct fake_opts){.type = NIC_QP_UD});
+	struct fake_address to = fake_to(&s.b.pair.b);
+	static const uint32_t lens[] = {100, 24, 100, 25};
+
+	(void)state;
+	fake_srq_link(&s.srq, 0, 5);
+	fake_srq_post(&s.srq, slot(&s, 0, 140));
+	fake_srq_post(&s.srq, slot(&s, 1, 64));
+	for (int i = 0; i < 4; i++) {
+		struct fake_wr wr = bed_wr(&s.b, WQE_OP_SEND, lens[i]);
+
+		/* The third does not fit, and leaves its receive to the next. */
+		if (i == 2)
+			fake_srq_post(&s.srq, slot(&s, 2, 64));
+		wr.to = &to;
+		wr.pieces[0].len = i == 3 ? 24 : lens[i];
+		fake_post(&s.b.pair.a, &wr);
+		fake_ring(&s.b.pair.a);
+		fake_settle(s.b.w);
+	}
+	expect_done(&s.b.pair.b.recv_cq, CQE_RESP_SEND, 0, 140);
+	expect_done(&s.b.pair.b.recv_cq, CQE_RESP_SEND, 5, 64);
+	expect_done(&s.b.pair.b.recv_cq, CQE_RESP_SEND, 6, 64);
+	expect_none(&s.b.pair.b.recv_cq);
+	assert_memory_equal(bed_dst(&s.b) + 2 * SLOT + 40, bed_src(&s.b), 24);
+	assert_int_equal(nic_counters(s.b.w->nics[1])->rx_drop_message, 1);
+	shared_close(&s);
+}
+
+/* Of a message that breaks off the next one gets the entry. */
+static void unreliable_messages(void **state)
+{
+	struct shared s = shared_open(&(struct fake_opts){.type = NIC_QP_UC});
+
+	(void)state;
+	fake_srq_post(&s.srq, slot(&s, 0, 4000));
+	post(&s, &s.b.pair.a, WQE_OP_SEND, 3000);
+	fake_deliver(s.b.w, 0);
+	fake_drop(s.b.w, 0);
+	fake_deliver(s.b.w, 0);
+	post(&s, &s.b.pair.a, WQE_OP_SEND, 2000);
+	post(&s, &s.b.pair.a, WQE_OP_SEND, 10);
+	fake_settle(s.b.w);
+	expect_done(&s.b.pair.b.recv_cq, CQE_RESP_SEND, 0, 2000);
+	expect_none(&s.b.pair.b.recv_cq);
+	fake_srq_post(&s.srq, slot(&s, 1, 64));
+	post(&s, &s.b.pair.a, WQE_OP_WRITE_IMM, 10);
+	fake_settle(s.b.w);
+	expect_done(&s.b.pair.b.recv_cq, CQE_RESP_WR_IMM, 1, 10);
+	shared_close(&s);
+}
+
 /* CQE version 0 finds the queue by its number in receive completions, and only there. */
 static void completions_of_version_0(void **state)
 {
@@ -628,6 +686,8 @@ int main(void)
 	    cmocka_unit_test(last_wqe_event),
 	    cmocka_unit_test(reset_drops_what_is_held),
 	    cmocka_unit_test(too_long_a_message),
+	    cmocka_unit_test(datagrams),
+	    cmocka_unit_test(unreliable_messages),
 	    cmocka_unit_test(completions_of_version_0),
 	};
 

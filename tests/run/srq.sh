@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Shows that programs with shared receive queues and XRC run on the software NIC: libibverbs'
+# ping-pongs, with their data checked where they can, and perftest over all transports that may share
+# a queue. By running both ends, each under `rig5 run`, busy and sleeping (-e), on Ethernet and on
+# InfiniBand.
+set -u
+# shellcheck source=tests/run/_run.sh
+. "$RIG5_SOURCE_DIR/tests/run/_run.sh"
+need ibv_srq_pingpong ibv_xsrq_pingpong ib_send_lat ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw
+
+run() {
+	while read -r program options; do
+		# shellcheck disable=SC2086
+		try "${run_options[*]} $program $options" pair "$program" $options </dev/null
+	done
+}
+
+run <<'END'
+ibv_srq_pingpong -g 0 -n 200 -c
+ibv_srq_pingpong -g 0 -n 200 -c -e
+ibv_srq_pingpong -g 0 -n 200 -q 4 -s 10000 -m 1024
+ibv_xsrq_pingpong -g 0 -n 200
+ibv_xsrq_pingpong -g 0 -n 200 -e
+ib_send_lat -n 100 --use-srq
+ib_send_bw -n 100 --use-srq -q 4
+ib_send_bw -n 100 --use-srq -e
+ib_send_bw -n 100 --use-srq -c UC
+ib_send_bw -n 100 --use-srq -c UD
+ib_send_lat -n 100 -c XRC
+ib_send_bw -n 100 -c XRC -q 2
+ib_send_bw -n 100 -c XRC -e
+ib_send_bw -n 100 -c XRC --use_old_post_send
+ib_write_bw -n 100 -c XRC
+ib_read_bw -n 100 -c XRC
+ib_atomic_bw -n 100 -c XRC
+END
+run_options=(--nic ll=ib,lid=62)
+run <<'END'
+ibv_srq_pingpong -n 200 -c -e
+ibv_xsrq_pingpong -n 200
+ib_send_bw -n 100 --use-srq
+ib_send_lat -n 100 -c XRC
+ib_write_bw -n 100 -c XRC
+END
+no_trees
+finish

@@ -96,7 +96,7 @@ static void unknown_opcode(struct loop *loop, struct raw *raw)
 
 static void unsupported_opcode(struct loop *loop, struct raw *raw)
 {
-	raw_ctrl(raw, WQE_OP_UMR);
+	raw_ctrl(raw, WQE_OP_TSO);
 	raw_post(loop, raw, 4, 1);
 }
 

@@ -137,14 +137,15 @@ static int devx_listen(uint8_t how)
 					  CMD_EVENT_SQ_DRAINED,    CMD_EVENT_CQ_ERROR,
 					  CMD_EVENT_WQ_CATAS_ERROR, CMD_EVENT_PORT_CHANGE,
 					  CMD_EVENT_SRQ_LIMIT,     CMD_EVENT_LAST_WQE};
+	uint32_t handle;
 	int fd;
 
 	if (how & 1)
 		return how & 2 ? devx_cmd_channel(&rig, &fd)
 			       : devx_event_channel(&rig, how >> 2 & 1, &fd);
-	return devx_subscribe(&rig, RIG_FD_FIRST + fuzz_u8(&in) % RIG_CHANNELS,
-			      how & 2 ? UINT32_MAX : handle_of_type(KERN_ANY),
-			      events + (how >> 2) % 5, 1 + (how >> 6), how);
+	fd = RIG_FD_FIRST + fuzz_u8(&in) % RIG_CHANNELS;
+	handle = how & 2 ? UINT32_MAX : handle_of_type(how & 0x20 ? KERN_ANY : KERN_DEVX_OBJ);
+	return devx_subscribe(&rig, fd, handle, events + (how >> 2) % 5, 1 + (how >> 6), how);
 }
 
 static int devx_destroy_any(uint8_t how)

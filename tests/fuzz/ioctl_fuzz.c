@@ -518,6 +518,7 @@ static int step_post(void)
 }
 
 #include "tests/fuzz/fuzz_devx.h"
+#include "tests/fuzz/fuzz_objects.h"
 
 /* ---- questions, and what is no call -------------------------------------------------------------
  */
@@ -600,9 +601,11 @@ static int step(void)
 {
 	uint8_t op = fuzz_u8(&in);
 
-	switch (op < 0xa0 ? op % 9 : op < 0xe0 ? op % 4 + 9 : 13) {
+	switch (op < 0xa0 ? op % 9 : op < 0xe0 ? op % 4 + 9 : 13 + op / 0xf0) {
 	case 13:
 		return step_devx();
+	case 14:
+		return step_object();
 	case 9:
 		return step_method();
 	case 10:

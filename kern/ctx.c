@@ -180,6 +180,14 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern_fil
 	};
 }
 
+void kern_inherit(struct kern_file *file)
+{
+	ASSERT(file->open && !file->context);
+	file->context = true;
+	file->devx = true;
+	file->cqe_version = 1;
+}
+
 /* For who was handed the descriptor of a context that exists. */
 int kern_query_context(struct kern_call *call)
 {

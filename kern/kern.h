@@ -112,6 +112,9 @@ struct kern *kern_init(void *arena, const struct kern_config *config, const stru
 
 /* -EMFILE: KERN_FILE_MAX are open. */
 int kern_open(struct kern *kern, struct kern_file **file);
+/* A context for a file that was inherited with one from another process: without its objects. As
+ * GET_CONTEXT of libmlx5 makes it. */
+void kern_inherit(struct kern_file *file);
 /* Destroys whatever the context still has; its channels are closed. */
 void kern_close(struct kern_file *file, uint64_t now_ns);
 /* The whole uverbs ABI: request is RDMA_VERBS_IOCTL, arg the address of the application's

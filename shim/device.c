@@ -8,6 +8,7 @@
  */
 #include "shim/device.h"
 
+#include "abi/uverbs.h"
 #include "host/host.h"
 #include "shim/got.h"
 #include "shim/hook.h"
@@ -33,12 +34,17 @@
 enum { FILE_MAX = SHIM_NIC_MAX * 64 };
 
 struct device_file {
-	_Atomic(struct kern_file *) kern; /* NULL: free */
+	_Atomic(struct kern_file *) kern; /* NULL: free; or INHERITED */
 	_Atomic dev_t device;
 	_Atomic ino_t inode;
 	struct soft_port *port;
-	unsigned int index; /* of the NIC */
+	unsigned int index;  /* of the NIC */
+	atomic_bool context; /* it has one */
 };
+
+/* What a file of its parent's has in a child of fork that has not used it. */
+static char inherited;
+#define INHERITED ((struct kern_file *)(void *)&inherited)
 
 static struct {
 	pthread_mutex_t lock;
@@ -79,7 +85,8 @@ static void forget_parent(void)
 	pthread_mutex_init(&process.lock, NULL);
 	memset(process.ports, 0, sizeof(process.ports));
 	for (unsigned int i = 0; i < FILE_MAX; i++)
-		atomic_store(&process.files[i].kern, NULL);
+		if (atomic_load(&process.files[i].kern))
+			atomic_store(&process.files[i].kern, INHERITED);
 	soft_alive_renew(&process.alive);
 }
 
@@ -160,6 +167,7 @@ static int file_open(unsigned int index, int flags)
 		return error;
 	file->port = port;
 	file->index = index;
+	atomic_store(&file->context, false);
 	fd = memfd_open(file, flags);
 	if (fd < 0)
 		return fd;
@@ -241,15 +249,67 @@ int device_number(dev_t device, ino_t inode)
 /* ---- answering ---------------------------------------------------------------------------------
  */
 
+/* [lock] */
+static int file_revive(struct device_file *file)
+{
+	struct kern_file *kern;
+	struct soft_port *port;
+	int error;
+
+	if (atomic_load(&file->kern) != INHERITED)
+		return 0;
+	error = port_get(file->index, &port);
+	if (error)
+		return error;
+	soft_port_lock(port);
+	error = kern_open(port->kern, &kern);
+	if (!error && atomic_load(&file->context))
+		kern_inherit(kern);
+	soft_port_unlock(port);
+	if (error)
+		return error;
+	file->port = port;
+	atomic_store(&file->kern, kern);
+	return 0;
+}
+
+/* Makes a file of the parent's one of this process, if it is a child of fork. */
+static int file_prepare(struct device_file *file)
+{
+	sigset_t old;
+	int error;
+
+	if (is_own_process() && atomic_load(&file->kern) != INHERITED)
+		return 0;
+	if (!soft_alive_forked(&process.alive) && !is_own_process())
+		return -ENODEV; /* a child of vfork */
+	signals_block(&old);
+	forget_parent();
+	pthread_mutex_lock(&process.lock);
+	process.pid = getpid();
+	error = file_revive(file);
+	pthread_mutex_unlock(&process.lock);
+	signals_restore(&old);
+	return error;
+}
+
+/* The header is the application's, and has just been read by kern. */
+static bool is_get_context(const struct ib_uverbs_ioctl_hdr *header)
+{
+	return header->object_id == UVERBS_OBJECT_DEVICE &&
+	       header->method_id == UVERBS_METHOD_GET_CONTEXT;
+}
+
 int device_ioctl(struct device_file *file, int fd, unsigned long request, void *arg)
 {
-	struct soft_port *port = file->port;
+	struct soft_port *port;
 	struct kern_file *kern;
 	sigset_t old;
-	int result;
+	int result = file_prepare(file);
 
-	if (!is_own_process())
-		return -ENODEV;
+	if (result)
+		return result;
+	port = file->port;
 	soft_port_await_takers(port);
 	signals_block(&old);
 	soft_port_lock(port);
@@ -257,6 +317,8 @@ int device_ioctl(struct device_file *file, int fd, unsigned long request, void *
 	result = kern ? kern_ioctl(kern, request, (uintptr_t)arg, host_now_ns()) : -EBADF;
 	soft_port_unlock(port);
 	signals_restore(&old);
+	if (result == 0 && is_get_context(arg))
+		atomic_store(&file->context, true);
 	if (result == 0)
 		hook_after_ioctl(fd, arg);
 	return result;
@@ -265,15 +327,16 @@ int device_ioctl(struct device_file *file, int fd, unsigned long request, void *
 void *device_mmap(struct device_file *file, void *addr, size_t len, int prot, int flags,
 		  off_t offset, int *error)
 {
-	struct soft_port *port = file->port;
 	uint32_t page = 0, count = 0;
 	struct kern_file *kern;
+	struct soft_port *port;
 	void *mapped;
 	sigset_t old;
 
-	*error = -ENODEV;
-	if (!is_own_process())
+	*error = file_prepare(file);
+	if (*error)
 		return NULL;
+	port = file->port;
 	*error = -EINVAL;
 	if (!(flags & MAP_SHARED) || prot & PROT_EXEC)
 		return NULL;
@@ -342,8 +405,10 @@ static bool marks_file(int fd, void *ctx)
 static void file_end(struct device_file *file)
 {
 	struct soft_port *port = file->port;
-	struct kern_file *kern;
+	struct kern_file *kern = INHERITED;
 
+	if (atomic_compare_exchange_strong(&file->kern, &kern, NULL))
+		return;
 	soft_port_lock(port);
 	kern = atomic_exchange(&file->kern, NULL);
 	if (kern)

@@ -11,8 +11,10 @@
  * A port is opened with the first verbs file of its NIC and stays until the process ends: a thread
  * that still polls a queue whose file was closed finds it. Nothing happens before that.
  *
- * In a child of fork its parent's files are no one's: they answer -ENODEV, and closing them closes
- * the descriptor and nothing else. So it is in a child of vfork, which shares our memory.
+ * In a child of fork its parent's files have none of the parent's objects: the first call that uses
+ * one opens the port anew, with an empty context behind the file; before that, closing one closes
+ * the descriptor and nothing else. In a child of vfork, which shares our memory, they answer
+ * -ENODEV.
  *
  * Functions return -errno. They may be called by any thread, those that do not say otherwise also
  * from a signal handler.

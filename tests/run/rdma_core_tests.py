@@ -23,7 +23,6 @@ TIMEOUT_S = 170
 SKIPPED = 77
 SECTION = "## rdma-core's own tests"
 ALLOWED = {"skipped": ("skipped",), "error": ("error", "skipped"),
-           "failed": ("failed",),
            "depends": ("skipped", "passed")}
 
 

@@ -108,12 +108,36 @@ static void objects(void **state)
 	assert_int_equal(query_mr(pd, &lkey, &length, &iova), -EINVAL);
 }
 
+/* A file that came from another process with a context has one, and none of its objects. */
+static void inherited(void **state)
+{
+	struct mlx5_ib_alloc_ucontext_resp *resp;
+	struct kern_file *parent = rig.file;
+	uint32_t pd, own, *pdn;
+
+	(void)state;
+	assert_int_equal(rig_context(&rig), 0);
+	assert_int_equal(rig_pd(&rig, &pd), 0);
+	assert_int_equal(kern_open(rig.kern, &rig.file), 0);
+	kern_inherit(rig.file);
+	assert_int_equal(query_context(&resp, sizeof(*resp)), 0);
+	assert_int_equal(resp->cqe_version, 1);
+	assert_int_equal(resp->tot_bfregs, 0);
+	assert_int_equal(query_pd(pd, &pdn), -ENOENT);
+	assert_int_equal(rig_context(&rig), -EINVAL);
+	assert_int_equal(rig_pd(&rig, &own), 0);
+	kern_close(rig.file, 0);
+	rig.file = parent;
+	assert_int_equal(query_pd(pd, &pdn), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 	const struct CMUnitTest tests[] = {
 	    TEST(context),
 	    TEST(objects),
+	    TEST(inherited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "tests/interop/local_memory.h"
 #include "tests/interop/nic_side.h"
+#include "tests/support/fake_srq.h"
 
 enum { ENTRIES = 64 };
 
@@ -14,7 +15,8 @@ static struct nic_side {
 	struct frame_wire *wire;
 	struct fake_world *world;
 	struct fake_qp qp;
-	size_t mem_used; /* of the world, without the queue pair */
+	struct fake_srq srq; /* where the side is shared */
+	size_t mem_used;     /* of the world, without the queue pair */
 	uint32_t send_ids[ENTRIES], receive_ids[SIDE_RECEIVES];
 	uint32_t received; /* receives posted */
 } nic;
@@ -34,12 +36,24 @@ static uint32_t bare_key(struct fake_world *w, const struct fake_region *region)
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
 
+/* Whose list leads through the ring in steps of five. */
+static void make_srq(void)
+{
+	fake_srq_make(nic.world, 0, SIDE_RECEIVES, 0, NULL, &nic.srq);
+	for (uint16_t i = 0; i < SIDE_RECEIVES; i++)
+		fake_srq_link(&nic.srq, i, (uint16_t)((i + 5) % SIDE_RECEIVES));
+}
+
 static void make(struct side *side)
 {
 	struct fake_opts opts = {.sq_count = ENTRIES, .rq_count = SIDE_RECEIVES};
 
 	nic.mem_used = nic.world->mem_used;
 	nic.received = 0;
+	if (side->shared) {
+		make_srq();
+		opts.srqn_a = nic.srq.srqn;
+	}
 	fake_qp_make(nic.world, 0, &opts, &nic.qp);
 	side->qpn = nic.qp.qpn;
 }
@@ -48,8 +62,10 @@ static void destroy(struct side *side)
 {
 	struct nic *core = nic.world->nics[0];
 
-	(void)side;
 	assert_int_equal(nic_qp_destroy(core, nic.qp.qpn), 0);
+	if (side->shared)
+		assert_int_equal(nic_srq_destroy(core, nic.srq.srqn), 0);
+	side->shared = false;
 	assert_int_equal(nic_cq_destroy(core, nic.qp.send_cq.cqn), 0);
 	assert_int_equal(nic_cq_destroy(core, nic.qp.recv_cq.cqn), 0);
 	memset(nic.world->mem + nic.mem_used, 0, nic.world->mem_used - nic.mem_used);
@@ -125,6 +141,10 @@ static void receive(struct side *side, uint32_t id, uint32_t off, uint32_t len_b
 {
 	struct fake_piece piece = {side->va + off, len_bytes, side->key};
 
+	if (side->shared) {
+		nic.receive_ids[fake_srq_post(&nic.srq, piece)] = id;
+		return;
+	}
 	nic.receive_ids[nic.received++ % SIDE_RECEIVES] = id;
 	fake_receive(&nic.qp, &piece, len_bytes != 0);
 }

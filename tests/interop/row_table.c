@@ -40,6 +40,12 @@
 		.status = RIG_RNR_EXCEEDED                                                       \
 	}
 
+#define SHARED(words, which, special)                                                     \
+	{                                                                                 \
+		.name = words ", shared receive queue", .op = (which), .kind = (special), \
+		.shared = true                                                            \
+	}
+
 /* Linux answers a message over its receive with "remote operational error" and says that its own
  * queue pair was at fault; a ConnectX and the specification say "invalid request" [rxe]. */
 #define TOO_LONG(words, which, special)                                                     \
@@ -75,6 +81,11 @@ const struct row rows[] = {
     TOO_LONG("SEND longer than its receive", SIDE_SEND, ROW_TOO_LONG),
     TOO_LONG("SEND with immediate longer than its receive", SIDE_SEND_IMM, ROW_TOO_LONG),
     TOO_LONG("SEND of packets, longer than its receive", SIDE_SEND, ROW_TOO_LONG_PACKETS),
+    SHARED("SEND", SIDE_SEND, ROW_PLAIN),
+    SHARED("SEND with immediate", SIDE_SEND_IMM, ROW_PLAIN),
+    SHARED("WRITE with immediate", SIDE_WRITE_IMM, ROW_PLAIN),
+    SHARED("all in turn", SIDE_OP_COUNT, ROW_PLAIN),
+    SHARED("SEND, receiver not ready", SIDE_SEND, ROW_RNR),
 };
 
 const unsigned int row_count = sizeof(rows) / sizeof(rows[0]);

@@ -443,6 +443,7 @@ static void forgive_bad(void)
 
 static void make_both(void)
 {
+	play.answers->shared = play.row->shared;
 	play.asks->ops->make(play.asks);
 	play.answers->ops->make(play.answers);
 	play.made = true;

@@ -27,7 +27,8 @@ struct row {
 	enum row_kind kind;
 	uint32_t mtu_bytes; /* 0: 1024 */
 	enum side_family family;
-	uint32_t psn;                 /* where both sides start; 0: 0x123 and 0x456 */
+	bool shared;  /* rig5 answers, with its receives in an SRQ; runs on the NIC's core only */
+	uint32_t psn; /* where both sides start; 0: 0x123 and 0x456 */
 	enum rig_status status;       /* of the bad message */
 	enum rig_status status_linux; /* the same where Linux answers; RIG_OK: no difference */
 	enum rig_status receive;      /* of the bad message's receive, if it has one */

@@ -77,6 +77,7 @@ struct side {
 	uint32_t bare_key; /* of the same memory: no remote rights */
 	uint8_t gids[SIDE_GIDS][16];
 	uint32_t qpn; /* of its queue pair */
+	bool shared;  /* its receives are to come from an SRQ; only the NIC's core has one */
 	uint32_t psn; /* where that one starts if this side decides it; else PSN_ANY */
 	const struct side_ops *ops;
 	void *ctx;                     /* the ops' own */

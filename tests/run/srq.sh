@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Shows that programs with shared receive queues and XRC run on the software NIC: libibverbs'
 # ping-pongs, with their data checked where they can, and perftest over all transports that may share
-# a queue. By running both ends, each under `rig5 run`, busy and sleeping (-e), on Ethernet and on
-# InfiniBand.
+# a queue. By running both ends, each under `rig5 run`, busy and sleeping (-e), on Ethernet (on one
+# port, and on two over UDP) and on InfiniBand.
 set -u
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
@@ -42,6 +42,27 @@ ibv_xsrq_pingpong -n 200
 ib_send_bw -n 100 --use-srq
 ib_send_lat -n 100 -c XRC
 ib_write_bw -n 100 -c XRC
+END
+# Over UDP: each end on an address of its own.
+udp() {
+	local server
+	port=$(free_port)
+	timeout 60 "$rig5" run --nic addr=127.62.1.1 -- "$@" -p "$port" >"$work/server" 2>&1 &
+	server=$!
+	await_listener "$port" || return 1
+	timeout 60 "$rig5" run --nic addr=127.62.1.2 -- "$@" -p "$port" 127.0.0.1 \
+		>"$work/client" 2>&1 && wait "$server"
+}
+run_options=()
+while read -r program options; do
+	# shellcheck disable=SC2086
+	try "UDP $program $options" udp "$program" $options </dev/null
+done <<'END'
+ibv_srq_pingpong -g 0 -n 100 -c
+ibv_xsrq_pingpong -g 0 -n 100
+ib_write_bw -n 50 -c XRC
+ib_read_bw -n 50 -c XRC
+ib_atomic_bw -n 50 -c XRC
 END
 no_trees
 finish

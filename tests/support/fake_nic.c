@@ -392,7 +392,7 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 		  struct fake_qp *qp)
 {
 	const struct fake_opts *o = opts ? opts : &no_opts;
-	uint32_t srqn = nic == 1 ? o->srqn : 0;
+	uint32_t srqn = nic == 1 ? o->srqn : o->srqn_a;
 	struct nic_qp_attr attr = {0};
 	uint8_t gid[16];
 

@@ -188,6 +188,7 @@ struct fake_opts {
 	enum nic_qp_type type; /* of both; XRC: see fake_srq.h; UD: fake_to, with FAKE_QKEY */
 	bool own_multicast_blocked;
 	uint32_t srqn;         /* of b; then it has no ring for receives */
+	uint32_t srqn_a;       /* likewise of a */
 	uint32_t xrcdn;
 };
 

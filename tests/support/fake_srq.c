@@ -71,7 +71,7 @@ uint16_t fake_srq_post(struct fake_srq *srq, struct fake_piece piece)
 {
 	uint16_t index = srq->head;
 
-	fake_srq_fill(srq, index, &piece, 1);
+	fake_srq_fill(srq, index, &piece, piece.len != 0);
 	srq->head =
 	    be16_load(entry(srq, index) + offsetof(struct wqe_srq_next_seg, next_wqe_index));
 	fake_srq_count(srq, ++srq->posted);

@@ -34,7 +34,8 @@ void fake_srq_fill(struct fake_srq *srq, uint16_t index, const struct fake_piece
 void fake_srq_link(struct fake_srq *srq, uint16_t index, uint16_t next);
 /* fake_srq_count - stores the doorbell record. */
 void fake_srq_count(struct fake_srq *srq, uint16_t posted);
-/* fake_srq_post - fills the entry at the head and posts it; returns its index. */
+/* fake_srq_post - fills the entry at the head and posts it; returns its index. A piece of length 0
+ * is left out. */
 uint16_t fake_srq_post(struct fake_srq *srq, struct fake_piece piece);
 
 /* An XRC initiator on NIC 0 and a target on NIC 1, with a domain of its own, and one queue in it.

@@ -2,6 +2,8 @@
 /* dump.c - printers. They never trust a length they print. */
 #include "abi/dump.h"
 
+#include "abi/mlx5_umr.h"
+
 #include "base/text.h"
 
 const char *wqe_opcode_name(uint8_t opcode)
@@ -176,6 +178,28 @@ static bool opcode_moves_data(uint8_t opcode)
 	       opcode == WQE_OP_SEND_INVAL;
 }
 
+/* What a UMR does to the key that ctrl's imm names. */
+static void put_umr(struct base_text *text, const uint8_t *at, const uint8_t *end)
+{
+	struct wqe_umr_ctrl_seg umr;
+	struct wqe_mkey_seg context;
+
+	if (!TAKE(&at, end, &umr) || !TAKE(&at, end, &context))
+		return;
+	put_hex(text, " | umr flags ", umr.flags);
+	put_hex(text, " mask ", be64_to(umr.mask));
+	put_dec(text, " pieces ", be16_to(umr.klm_octowords));
+	if (context.free & UMR_MKEY_FREE_F) {
+		base_text_str(text, " | free");
+		return;
+	}
+	put_hex(text, " | access ", context.access);
+	put_hex(text, " qpn ", be32_to(context.qpn_tag) >> 8);
+	put_hex(text, " tag ", be32_to(context.qpn_tag) & 0xff);
+	put_hex(text, " va ", be64_to(context.start));
+	put_dec(text, " len ", be64_to(context.len));
+}
+
 static void put_ctrl(struct base_text *text, const struct wqe_ctrl_seg *ctrl)
 {
 	put_name(text, wqe_opcode_name(wqe_ctrl_opcode(ctrl)), wqe_ctrl_opcode(ctrl));
@@ -210,6 +234,8 @@ size_t wqe_dump(char *buf, size_t cap_bytes, const void *wqe, size_t len_bytes, 
 	}
 	put_ctrl(&text, &ctrl);
 	opcode = wqe_ctrl_opcode(&ctrl);
+	if (opcode == WQE_OP_UMR)
+		put_umr(&text, at, end);
 	if (wqe_ctrl_ds(&ctrl) * WQE_UNIT_BYTES < len_bytes)
 		end = (const uint8_t *)wqe + wqe_ctrl_ds(&ctrl) * WQE_UNIT_BYTES;
 	if (end < at || !opcode_moves_data(opcode))

@@ -180,6 +180,7 @@ enum {
 	CMD_QP_OPT_PKEY_INDEX = 1 << 4,
 	CMD_QP_OPT_RNR_TIMEOUT = 1 << 6,
 	CMD_QP_OPT_PM_STATE = 1 << 10,
+	CMD_QP_OPT_DRAIN_SIGERR = 1 << 11, /* of INIT2INIT [rdma-core mlx5] */
 	CMD_QP_OPT_PORT = 1 << 16,
 };
 
@@ -203,6 +204,7 @@ enum cmd_qpc_state {
 	CMD_QPC_STATE_RTR = 2,
 	CMD_QPC_STATE_RTS = 3,
 	CMD_QPC_STATE_SQER = 4,
+	CMD_QPC_STATE_SQDRAINED = 5,
 	CMD_QPC_STATE_ERR = 6,
 	CMD_QPC_STATE_SQD = 7,
 };
@@ -210,6 +212,7 @@ enum cmd_qpc_state {
 #define CMD_QPC_STATE_NOW     CMD_FIELD(0x00, 28, 4)
 #define CMD_QPC_TYPE          CMD_FIELD(0x00, 16, 8)
 #define CMD_QPC_PM_STATE      CMD_FIELD(0x00, 11, 2) /* 3: migrated, no other path */
+#define CMD_QPC_DRAIN_SIGERR  CMD_FIELD(0x04, 26, 1)
 #define CMD_QPC_PD            CMD_FIELD(0x04, 0, 24)
 #define CMD_QPC_MTU           CMD_FIELD(0x08, 29, 3) /* enum uv_mtu */
 #define CMD_QPC_LOG_MSG_MAX   CMD_FIELD(0x08, 24, 5)
@@ -235,6 +238,7 @@ enum cmd_qpc_state {
 #define CMD_QPC_CQN_RECV      CMD_FIELD(0x9c, 0, 24)
 #define CMD_QPC_RQ_TYPE       CMD_FIELD(0xac, 24, 3)
 #define CMD_QPC_SRQN          CMD_FIELD(0xac, 0, 24)
+#define CMD_QPC_SQ_COUNTER    CMD_FIELD(0xb4, 16, 16) /* the next block that is executed */
 #define CMD_QPC_DBR_UMEM_ID   CMD_FIELD(0xe4, 0, 32)
 enum { CMD_QPC_DBR_OFFSET = 0xa0, CMD_QPC_PATH = 0x18 };
 
@@ -330,7 +334,11 @@ enum { CMD_MKC_START = 0x10, CMD_MKC_LEN = 0x18 };
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-#define CMD_PSV_COUNT CMD_FIELD(8, 28, 4)
+/* CREATE_PSV; the first one's number in the answer. */
+#define CMD_PSV_COUNT CMD_FIELD(0x08, 28, 4)
+#define CMD_PSV_PD    CMD_FIELD(0x08, 0, 24)
+#define CMD_PSV_FIRST CMD_FIELD(0x10, 0, 24)
+enum { CMD_PSV_OUT_BYTES = 0x20 };
 
 enum cmd_general_object {
 	CMD_OBJ_RESERVED_QPN = 0x2c,

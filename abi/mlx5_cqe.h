@@ -111,6 +111,33 @@ struct cqe_err64 {
 	uint8_t op_own;
 };
 
+/* CQE_SIG_ERR: a signature was wrong; the entry that found it completes beside this. */
+struct cqe_sig_err {
+	uint8_t reserved0[16];
+	struct be32 expected; /* CRC; T10-DIF: guard:16 | application tag:16 */
+	struct be32 actual;
+	struct be32 expected_ref; /* T10-DIF: reference tag; CRC64: its lower half */
+	struct be32 actual_ref;
+	struct be16 syndrome; /* CQE_SIG_* */
+	uint8_t type; /* 0: of a block */
+	uint8_t domain; /* CQE_SIG_WIRE or CQE_SIG_MEMORY */
+	struct be32 mkey;
+	struct be64 offset; /* of the block, signatures counted */
+	uint8_t reserved48[14];
+	uint8_t signature;
+	uint8_t op_own;
+};
+
+enum {
+	CQE_SIG_REF_F = 1 << 11,
+	CQE_SIG_APP_F = 1 << 12,
+	CQE_SIG_GUARD_F = 1 << 13,
+	CQE_SIG_WIRE = 0,
+	CQE_SIG_MEMORY = 1,
+};
+
+_Static_assert(sizeof(struct cqe_sig_err) == CQE_BYTES, "a signature error is 64 bytes");
+
 _Static_assert(sizeof(struct cqe64) == CQE_BYTES, "a completion is 64 bytes");
 _Static_assert(sizeof(struct cqe_err64) == CQE_BYTES, "an error completion is 64 bytes");
 _Static_assert(offsetof(struct cqe64, op_own) == 63, "op_own is the last byte");

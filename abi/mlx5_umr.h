@@ -110,6 +110,53 @@ struct wqe_set_psv_seg {
 	struct be64 signature;
 };
 
+/* Signature attributes of a key: what stands behind each block of data, in memory and on the wire
+ * [rdma-core mlx5 wqe.h]. */
+struct wqe_bsf_inline { /* T10-DIF of one side */
+	struct be16 valid_refresh; /* BSF_INLINE_VALID_F */
+	struct be16 app_tag;
+	struct be32 ref_tag;
+	uint8_t type; /* BSF_T10_CRC or BSF_T10_CSUM */
+	uint8_t repeat_seed; /* BSF_SEED_F: the guard starts with ones */
+	uint8_t reserved[3];
+	uint8_t flags; /* BSF_INC_REF_F, BSF_*_ESCAPE */
+	struct be16 app_mask;
+};
+
+struct wqe_bsf_seg {
+	uint8_t size_sbs; /* BSF_SAME_F */
+	uint8_t check_mask; /* bit: a byte of the signature that must be right */
+	uint8_t wire; /* BSF_SAME_F: bit: a byte that is copied; else the block's size */
+	uint8_t mem; /* the block's size, 1 to 6 */
+	struct be32 raw_data_size;
+	struct be32 wire_psv; /* BSF_CRC* at bit 24 | where its seed is:24 */
+	struct be32 mem_psv;
+	struct be32 extended[4];
+	struct wqe_bsf_inline wire_inline;
+	struct wqe_bsf_inline mem_inline;
+};
+
+enum {
+	BSF_SAME_F = 1 << 4, /* both sides have the same blocks and type */
+	BSF_CRC_SHIFT = 24,
+	BSF_CRC_MASK = 0xf0,
+	BSF_CRC32 = 0x20,
+	BSF_CRC32C = 0x40,
+	BSF_CRC64_XP10 = 0x50,
+	BSF_PSV_MASK = 0xffffff,
+	BSF_INLINE_VALID_F = 1 << 15,
+	BSF_T10_CRC = 1,
+	BSF_T10_CSUM = 2,
+	BSF_SEED_F = 1 << 3,
+	BSF_INC_REF_F = 1 << 6,
+	BSF_APP_ESCAPE_F = 1,
+	BSF_APP_REF_ESCAPE_F = 2,
+	BSF_BLOCK_SIZES = 7, /* of the field's values */
+};
+
+_Static_assert(sizeof(struct wqe_bsf_inline) == 16, "one unit");
+_Static_assert(sizeof(struct wqe_bsf_seg) == 64, "signature attributes are four units");
+
 enum { WQE_OPMOD_MMO_DMA = 1 };
 
 struct wqe_mmo_seg {

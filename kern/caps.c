@@ -14,7 +14,7 @@
 
 enum {
 	RESERVED_QPN_LOG_GRANULARITY = 0,
-	MMO_BYTES_LOG2_MAX = 31,
+	MMO_BYTES_LOG2_MAX = 26, /* the nic does 31, but a program may try the next size */
 	KEYS_DEEP = 4, /* as the nic follows them */
 	KLM_COUNT_LOG2_MAX = 12, /* what a command holds */
 };
@@ -58,6 +58,7 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x3c, 0, 4, 1);                              /* cqe_version */
 	set(cap, 0x40, 2, 1, !config->link_infiniband);       /* roce */
 	set(cap, 0x40, 1, 1, 1);                              /* atomic: UCX */
+	set(cap, 0x44, 14, 1, 1);                             /* imaicl: memory windows */
 	set(cap, 0x44, 31, 1, 1);                             /* cq_oi: overrun may be ignored */
 	set(cap, 0x44, 2, 1, 1);                              /* ud */
 	set(cap, 0x44, 1, 1, 1);                              /* uc */
@@ -101,6 +102,24 @@ static void device_memory(const struct kern *kern, uint8_t *cap)
 }
 /* clang-format on */
 
+/* Signatures of blocks, part of the general page: libmlx5. */
+static void signatures(uint8_t *cap)
+{
+	set(cap, 0x28, 24, 1, 1); /* sig_crc64_xp10 */
+	set(cap, 0x28, 23, 1, 1); /* sig_crc32c */
+	set(cap, 0x3c, 15, 1, 1); /* sig_block_4048 */
+	set(cap, 0x40, 16, 1, 1); /* drain_sigerr */
+	set(cap, 0x40, 13, 1, 1); /* sigerr_cqe */
+	set(cap, 0x40, 8, 1, 1);  /* sho */
+	set(cap, 0x90, 31, 1, 1); /* sigerr_domain_and_sig_type */
+}
+
+static void general_all(const struct kern *kern, uint8_t *cap)
+{
+	general(kern, cap);
+	signatures(cap);
+}
+
 /* A page that says nothing: there is none of what it is about. */
 static void nothing(const struct kern *kern, uint8_t *cap)
 {
@@ -112,7 +131,7 @@ static const struct {
 	enum cmd_cap_page page;
 	void (*fill)(const struct kern *kern, uint8_t *cap);
 } pages[] = {
-    {CMD_CAP_GENERAL, general},
+    {CMD_CAP_GENERAL, general_all},
     {CMD_CAP_OFFLOADS, nothing},
     {CMD_CAP_ODP, nothing},
     {CMD_CAP_ATOMIC, atomics},

@@ -167,7 +167,9 @@ static struct mlx5_ib_alloc_ucontext_resp context_response(const struct kern_fil
 	    .max_srq_recv_wr = KERN_SRQ_WQE_COUNT_MAX,
 	    .num_ports = 1,
 	    .comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
-			 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE,
+			 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE |
+			 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+			 MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG,
 	    .hca_core_clock_offset = 0,
 	    .clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1,
 	    .cqe_version = file->cqe_version,

@@ -106,7 +106,11 @@ static const struct command commands[] = {
     CREATE(CMD_CREATE_GENERAL_OBJECT, CMD_HEADER_BYTES, kern_cmd_create_general),
     MODIFY(CMD_MODIFY_GENERAL_OBJECT, CMD_CREATE_GENERAL_OBJECT, CMD_HEADER_BYTES, NULL),
     QUERY(CMD_QUERY_GENERAL_OBJECT, CMD_CREATE_GENERAL_OBJECT, CMD_HEADER_BYTES, NULL),
-    CREATE_REFUSED(CMD_CREATE_PSV),
+    {.opcode = CMD_CREATE_PSV,
+     .cls = CLASS_CREATE,
+     .in_bytes = CMD_HEADER_BYTES,
+     .out_bytes = CMD_PSV_OUT_BYTES,
+     .run = kern_cmd_create_psv},
     CREATE_REFUSED(CMD_CREATE_SRQ),
     CREATE_REFUSED(CMD_CREATE_XRC_SRQ),
     CREATE_REFUSED(CMD_CREATE_DCT),
@@ -413,6 +417,8 @@ int kern_devx_destroy(struct kern *kern, const struct kern_object *object)
 		return nic_cq_destroy(kern->nic, object->number);
 	case CMD_CREATE_MKEY:
 		return nic_mkey_destroy(kern->nic, object->key);
+	case CMD_CREATE_PSV:
+		return nic_psv_destroy(kern->nic, object->number);
 	case CMD_CREATE_RMP:
 		return nic_srq_destroy(kern->nic, object->number);
 	case CMD_CREATE_QP:

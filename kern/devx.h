@@ -66,6 +66,7 @@ enum cmd_status kern_cmd_create_general(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_cq(struct kern_cmd *cmd); /* devx_cq.c */
 enum cmd_status kern_cmd_query_cq(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_mkey(struct kern_cmd *cmd); /* devx_mkey.c */
+enum cmd_status kern_cmd_create_psv(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd);  /* devx_rmp.c */
 enum cmd_status kern_cmd_create_qp(struct kern_cmd *cmd);   /* devx_qp.c */
 enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd);

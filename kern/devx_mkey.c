@@ -137,3 +137,24 @@ enum cmd_status kern_cmd_create_mkey(struct kern_cmd *cmd)
 		kern_object_use(cmd->object, KERN_USE_RING, umem);
 	return kern_cmd_made(cmd, cmd->object->key >> 8);
 }
+
+/* Where a signature's seed is; one a command. */
+enum cmd_status kern_cmd_create_psv(struct kern_cmd *cmd)
+{
+	struct kern_object *pd = kern_devx_named(cmd->call->file, KERN_PD, CMD_ALLOC_PD,
+						 cmd_get(cmd->in, CMD_PSV_PD));
+	enum cmd_status status;
+	uint32_t psv;
+
+	if (!pd)
+		return kern_cmd_refuse(cmd, CMD_BAD_RES, CMD_PSV_PD.word);
+	if (cmd_get(cmd->in, CMD_PSV_COUNT) != 1)
+		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_PSV_COUNT.word);
+	status = kern_cmd_result(cmd, nic_psv_create(cmd->call->kern->nic, pd->number, &psv), 0);
+	if (status != CMD_OK)
+		return status;
+	kern_object_use(cmd->object, 0, pd);
+	cmd->object->number = psv;
+	cmd_set(cmd->out, CMD_PSV_FIRST, psv);
+	return CMD_OK;
+}

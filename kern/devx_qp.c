@@ -155,7 +155,7 @@ enum { OPT_ACCESS = CMD_QP_OPT_RRE | CMD_QP_OPT_RWE | CMD_QP_OPT_RAE };
 static const struct edge edges[] = {
     {CMD_RST2INIT_QP, NIC_QP_RESET, NIC_QP_INIT, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS), 0},
     {CMD_INIT2INIT_QP, NIC_QP_INIT, NIC_QP_INIT, 0,
-     OPT_ACCESS | CMD_QP_OPT_PKEY_INDEX | CMD_QP_OPT_PORT},
+     OPT_ACCESS | CMD_QP_OPT_PKEY_INDEX | CMD_QP_OPT_PORT | CMD_QP_OPT_DRAIN_SIGERR},
     {CMD_INIT2RTR_QP, NIC_QP_INIT, NIC_QP_RTR,
      SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN) | SET(DEST_RD_ATOMIC) | SET(MIN_RNR_TIMER),
      OPT_ACCESS | CMD_QP_OPT_PKEY_INDEX},
@@ -313,8 +313,11 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 		if (status != CMD_OK)
 			return status;
 	}
-	return kern_cmd_result(
-	    cmd, nic_qp_modify(nic, cmd->object->number, &params, cmd->call->now_ns), QPC);
+	error = nic_qp_modify(nic, cmd->object->number, &params, cmd->call->now_ns);
+	if (!error && (mask & CMD_QP_OPT_DRAIN_SIGERR))
+		error = nic_qp_drain_on_sig_error(nic, cmd->object->number,
+						  cmd_get(cmd->in + QPC, CMD_QPC_DRAIN_SIGERR));
+	return kern_cmd_result(cmd, error, QPC);
 }
 
 /* ---- query ----------------------------------------------------------------------------------- */
@@ -389,6 +392,9 @@ enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd)
 
 	ASSERT(!error);
 	params_to(&params, qpc);
+	if (params.state == NIC_QP_SQD && nic_qp_sq_is_drained(kern->nic, qp->number))
+		cmd_set(qpc, CMD_QPC_STATE_NOW, CMD_QPC_STATE_SQDRAINED);
+	cmd_set(qpc, CMD_QPC_SQ_COUNTER, nic_qp_sq_index(kern->nic, qp->number));
 	path_to(&params, kern->config.link_infiniband, qpc + CMD_QPC_PATH);
 	cmd_set(qpc, CMD_QPC_PD, number_used(qp, KERN_USE_PD));
 	cmd_set(qpc, CMD_QPC_CQN_SEND, number_used(qp, KERN_USE_SEND_CQ));

@@ -3,7 +3,7 @@
  * check.c - nic_check(): the core's own invariants, for tests to assert after every step. What an
  * application or a peer wrote is never an invariant.
  */
-#include "nic/nic_priv.h"
+#include "nic/sig.h"
 
 static void check_requester(const struct nic *nic, const struct nic_qp *qp)
 {
@@ -169,6 +169,8 @@ static void check_users(const struct nic *nic)
 	}
 	for (uint32_t i = NIC_MKEY_FIRST; i < nic->mkey_slots.fresh; i++)
 		uses.pd += nic->mkeys[i].state != NIC_MKEY_NONE;
+	for (uint32_t i = 1; i < nic->psv_slots.fresh; i++)
+		uses.pd += nic->psvs[i].live;
 	ASSERT(cq_users == uses.cq);
 	ASSERT(srq_users == uses.srq);
 	ASSERT(users_of(nic->pds, &nic->pd_slots) == uses.pd);

@@ -248,6 +248,30 @@ void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum c
 	push(nic, cqn, &entry.cqe, true);
 }
 
+void nic_cq_sig_error(struct nic *nic, const struct nic_sig_error *error)
+{
+	struct nic_qp *qp = nic->now_qp;
+	uint32_t cqn = nic->now_responds ? qp->cqn_recv : qp->cqn_send;
+	union {
+		struct cqe_sig_err sig;
+		struct cqe64 cqe;
+	} entry = {.sig = {
+		       .expected = be32_from((uint32_t)(error->expected >> 32)),
+		       .actual = be32_from((uint32_t)(error->actual >> 32)),
+		       .expected_ref = be32_from((uint32_t)error->expected),
+		       .actual_ref = be32_from((uint32_t)error->actual),
+		       .syndrome = be16_from(error->syndrome),
+		       .domain = error->domain,
+		       .mkey = be32_from(error->key),
+		       .offset = be64_from(error->offset),
+		       .op_own = cqe_op_own(CQE_SIG_ERR, false, owner(nic, cqn)),
+		   }};
+
+	push(nic, cqn, &entry.cqe, true);
+	if (!nic->now_responds)
+		nic_qp_stop(qp);
+}
+
 /* ---- resize ---------------------------------------------------------------------------------- */
 
 static bool resize_ok(const struct nic_cq *cq, uint64_t buf_va, uint32_t count_log2)

@@ -84,8 +84,10 @@ static bool is_list(const struct nic_mkey *mkey)
 static enum nic_mem check_beneath(const struct nic_mkey *mkey, uint32_t pdn, uint32_t key,
 				  uint64_t va, uint32_t right, uint64_t *len_bytes)
 {
-	if ((mkey->state != NIC_MKEY_PLAIN && !is_list(mkey)) || mkey->tag != (key & 0xff) ||
-	    mkey->pdn != pdn)
+	/* Signatures belong to the key that is named. */
+	if ((mkey->state != NIC_MKEY_PLAIN && !is_list(mkey)) || mkey->signature)
+		return NIC_MEM_KEY;
+	if (mkey->tag != (key & 0xff) || mkey->pdn != pdn)
 		return NIC_MEM_KEY;
 	if (va < mkey->va || va - mkey->va >= mkey->len_bytes)
 		return NIC_MEM_RANGE;
@@ -164,6 +166,25 @@ static enum nic_mem check_pieces(const struct nic *nic, uint32_t index, uint64_t
 	return NIC_MEM_OK;
 }
 
+/* A key with signatures: its addresses count what is on the wire. Its pieces are looked up when the
+ * bytes move. */
+static enum nic_mem check_signed(const struct nic *nic, uint32_t index, uint64_t va,
+				 uint64_t len_bytes, uint32_t access, struct nic_place *place)
+{
+	const struct nic_mkey *mkey = &nic->mkeys[index];
+	uint64_t all = nic_sig_wire_bytes(nic, index);
+
+	if (va < mkey->va || len_bytes > all || va - mkey->va > all - len_bytes)
+		return NIC_MEM_RANGE;
+	if (access & ~(uint32_t)mkey->access)
+		return NIC_MEM_RIGHTS;
+	*place = (struct nic_place){.host_va = va - mkey->va,
+				    .how = NIC_PLACE_SIGNED,
+				    .index = index,
+				    .access = access};
+	return NIC_MEM_OK;
+}
+
 enum nic_mem nic_indirect_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
 				uint64_t len_bytes, uint32_t access, struct nic_place *place)
 {
@@ -171,6 +192,8 @@ enum nic_mem nic_indirect_check(const struct nic *nic, uint64_t who, uint32_t ke
 
 	if (mkey->tag != (key & 0xff) || !good_for(nic, mkey, who))
 		return NIC_MEM_KEY;
+	if (mkey->signature && nic_sig_is_on(nic, key >> 8))
+		return check_signed(nic, key >> 8, va, len_bytes, access, place);
 	if (va < mkey->va || len_bytes > mkey->len_bytes ||
 	    va - mkey->va > mkey->len_bytes - len_bytes)
 		return NIC_MEM_RANGE;

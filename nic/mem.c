@@ -237,6 +237,8 @@ static __attribute__((noinline)) bool read_special(struct nic *nic, uint8_t *dst
 
 	if (all->how == NIC_PLACE_SYNCED)
 		return read_synced(nic, dst, all, len_bytes);
+	if (all->how == NIC_PLACE_SIGNED)
+		return nic_sig_read(nic, dst, all->index, all->host_va, len_bytes);
 	for (size_t done = 0; done < len_bytes; done += part) {
 		part = len_bytes - done;
 		if (!next_place(nic, all, done, &part, &place) ||
@@ -254,6 +256,8 @@ static __attribute__((noinline)) bool write_special(struct nic *nic, const struc
 
 	if (all->how == NIC_PLACE_SYNCED)
 		return write_synced(nic, all, src, len_bytes);
+	if (all->how == NIC_PLACE_SIGNED)
+		return nic_sig_write(nic, all->index, all->host_va, src, len_bytes);
 	for (size_t done = 0; done < len_bytes; done += part) {
 		part = len_bytes - done;
 		if (!next_place(nic, all, done, &part, &place) ||
@@ -283,7 +287,7 @@ bool nic_mem_atomic_at(struct nic *nic, const struct nic_atomic *atomic,
 {
 	bool good;
 
-	ASSERT(place->how != NIC_PLACE_PIECES);
+	ASSERT(place->how == NIC_PLACE_PLAIN || place->how == NIC_PLACE_SYNCED);
 	if (!begin(nic, place, true))
 		return false;
 	good = nic_atomic_at(nic, atomic, place->host_va, old);

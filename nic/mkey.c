@@ -188,6 +188,7 @@ int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t 
 	if (!nic_slot_take(&nic->mkey_slots, 0, &index))
 		return -ENOMEM;
 	mkey = &nic->mkeys[index];
+	nic_sig_off(nic, index);
 	/* Never the tag of the key that had this row last: an old key must not fit by chance. */
 	tag = (uint8_t)(mkey->tag + 1 + base_prng_below(&nic->prng, 255));
 	fill(mkey, attr, attr->tag_given ? attr->tag : tag);

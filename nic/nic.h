@@ -249,6 +249,10 @@ int nic_mkey_create(struct nic *nic, const struct nic_mkey_attr *attr, uint32_t 
 /* key as create gave it: entries of send queues may have changed its tag since. */
 int nic_mkey_destroy(struct nic *nic, uint32_t key);
 
+/* Where a signature's seed and tags are kept: entries of send queues store them, keys name it. */
+int nic_psv_create(struct nic *nic, uint32_t pdn, uint32_t *psv);
+int nic_psv_destroy(struct nic *nic, uint32_t psv);
+
 #define NIC_MKEY_SET_PD_F     (1u << 0)
 #define NIC_MKEY_SET_ACCESS_F (1u << 1)
 #define NIC_MKEY_SET_PLACE_F  (1u << 2) /* va, len_bytes, host_va, synced */
@@ -401,6 +405,12 @@ struct nic_qp_params {
  * attribute. */
 int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *params,
 		  uint64_t now_ns);
+/* Whether nothing that was begun is left to complete, and the block that is executed next. */
+bool nic_qp_sq_is_drained(const struct nic *nic, uint32_t qpn);
+uint16_t nic_qp_sq_index(const struct nic *nic, uint32_t qpn);
+/* A wrong signature in what the queue pair sends stops its send queue, as a move to NIC_QP_SQD
+ * does; a reset ends that. */
+int nic_qp_drain_on_sig_error(struct nic *nic, uint32_t qpn, bool drain);
 int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *params);
 
 /* A number that no queue pair gets until it is released; what comes for it is dropped. -ENOMEM, or

@@ -250,6 +250,7 @@ struct nic_qp {
 	bool probing;     /* nothing but psn_una is under way, until something is acknowledged */
 	bool db_ahead;    /* reported */
 	bool sqd_event;   /* owed when the send queue has drained */
+	bool sig_drain;   /* a wrong signature in what it sends stops the send queue */
 	uint8_t retry_left;
 	uint8_t rnr_left;
 	uint8_t rd_used; /* READs and atomics sent and not complete */
@@ -360,6 +361,8 @@ struct nic {
 	struct nic_mkey *mkeys;
 	struct nic_mkey_more *mores; /* one for each of mkeys */
 	struct nic_step *steps;
+	struct nic_sig *sigs; /* one for each of mkeys */
+	struct nic_psv *psvs;
 	struct nic_pd *pds;
 	struct nic_srq *srqs;
 	struct nic_pd *xrcds;
@@ -382,6 +385,7 @@ struct nic {
 	struct nic_slots pd_slots;
 	struct nic_slots mkey_slots;
 	struct nic_slots cq_slots;
+	struct nic_slots psv_slots;
 	struct nic_slots srq_slots;
 	struct nic_slots xrcd_slots;
 	struct nic_slots qp_slots;
@@ -406,7 +410,10 @@ struct nic {
 	struct nic_wqe resp_wqe;
 	struct nic_wqe rx_wqe;
 
-	uint8_t copy[ROCE_MTU_MAX_BYTES]; /* a part of an MMO, on its way */
+	uint8_t copy[ROCE_MTU_MAX_BYTES];      /* a part of an MMO, on its way */
+	uint8_t sig_block[ROCE_MTU_MAX_BYTES]; /* a part of a block whose checksum is made */
+	struct nic_qp *now_qp;                 /* whose turn it is, or whose packet */
+	bool now_responds;                     /* and the packet is a request */
 	uint8_t
 	    block_slot[1 << (24 - NIC_BLOCK_LOG2)]; /* block -> place in block_of + 1; 0: none */
 };
@@ -478,6 +485,7 @@ enum nic_how {
 	NIC_PLACE_PLAIN,
 	NIC_PLACE_SYNCED, /* plain memory, to be touched between sync_begin and sync_end */
 	NIC_PLACE_PIECES, /* several places: looked up anew by each copy */
+	NIC_PLACE_SIGNED, /* pieces with signatures: host_va counts from the key's start */
 };
 
 /*
@@ -687,6 +695,30 @@ void nic_rtt_probe(struct nic *nic, struct nic_qp *qp);
 /* nic_rtt_forget - nothing is known of the path. */
 void nic_rtt_forget(struct nic_qp *qp);
 
+/* ---- sig.c: signatures of blocks ------------------------------------------------------------- */
+
+struct nic_sig_error {
+	uint64_t expected;
+	uint64_t actual;
+	uint64_t offset;
+	uint32_t key;
+	uint16_t syndrome; /* CQE_SIG_*_F */
+	uint8_t domain;
+};
+
+struct nic_fault nic_psv_set(struct nic *nic, const struct nic_qp *qp, const struct nic_wqe *wqe);
+/* nic_sig_set - the key has the attributes of a signature segment; false: we do not know such. */
+bool nic_sig_set(struct nic *nic, uint32_t index, const uint8_t *segment);
+void nic_sig_off(struct nic *nic, uint32_t index);
+/* nic_sig_rearm - the next error of the key is told again. */
+void nic_sig_rearm(struct nic *nic, uint32_t index);
+/* nic_sig_wire_bytes - the key's length on the wire. */
+uint64_t nic_sig_wire_bytes(const struct nic *nic, uint32_t index);
+/* Copies n bytes from byte off of the wire on, out of or into the key's memory. */
+bool nic_sig_read(struct nic *nic, uint8_t *dst, uint32_t index, uint64_t off, uint64_t n);
+bool nic_sig_write(struct nic *nic, uint32_t index, uint64_t off, const uint8_t *src, uint64_t n);
+bool nic_sig_is_on(const struct nic *nic, uint32_t index);
+
 /* ---- cq.c ------------------------------------------------------------------------------------ */
 
 /* Who sent a datagram, as its completion says. */
@@ -709,6 +741,9 @@ void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
 		 const struct nic_done *done);
 void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum cqe_opcode opcode,
 		  uint8_t send_opcode, uint16_t wqe_counter, struct nic_fault fault);
+/* nic_cq_sig_error - tells of a wrong signature where the operation that found it completes; one
+ * that was found while it was sent may stop its send queue. */
+void nic_cq_sig_error(struct nic *nic, const struct nic_sig_error *error);
 /* nic_cq_look - reads an arm word; fires if there is something to tell. */
 void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch);
 
@@ -723,6 +758,8 @@ void nic_qp_sq_error(struct nic *nic, struct nic_qp *qp);
 void nic_qp_error_of_cq(struct nic *nic, uint32_t cqn);
 enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp);
 /* nic_qp_drained - tells the owner of a queue pair that is being drained when it is. */
+/* nic_qp_stop - no further entry of the send queue is begun, if a wrong signature is to do so. */
+void nic_qp_stop(struct nic_qp *qp);
 void nic_qp_drained(struct nic *nic, struct nic_qp *qp);
 void nic_qp_event(struct nic *nic, const struct nic_qp *qp, enum nic_event_kind kind);
 /* nic_qp_edge_ok - whether a modify that sets `set` may take a queue pair of this type from one

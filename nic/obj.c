@@ -5,7 +5,7 @@
  * Tables are laid out one after another, each on its own page, and are used from their low end up:
  * a NIC with few objects touches few pages.
  */
-#include "nic/nic_priv.h"
+#include "nic/sig.h"
 
 #include <linux/errno.h>
 
@@ -87,6 +87,8 @@ static void place_objects(struct arena *arena, const struct nic_config *config, 
 	    arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->mkeys));
 	nic->mores =
 	    arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->mores));
+	nic->sigs = arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*nic->sigs));
+	nic->psvs = arena_take(arena, config->mkey_count_max + 1, sizeof(*nic->psvs));
 	nic->step_count = config->mkey_count_max * NIC_STEPS_PER_MKEY;
 	nic->steps = arena_take(arena, nic->step_count, sizeof(*nic->steps));
 	nic->cqs = arena_take(arena, config->cq_count_max + 1, sizeof(*nic->cqs));
@@ -108,6 +110,8 @@ static void place_slots(struct arena *arena, const struct nic_config *config, st
 	slots_init(&nic->pd_slots, next, 1, config->pd_count_max + 1);
 	next = arena_take(arena, config->mkey_count_max + NIC_MKEY_FIRST, sizeof(*next));
 	slots_init(&nic->mkey_slots, next, NIC_MKEY_FIRST, config->mkey_count_max + NIC_MKEY_FIRST);
+	next = arena_take(arena, config->mkey_count_max + 1, sizeof(*next));
+	slots_init(&nic->psv_slots, next, 1, config->mkey_count_max + 1);
 	next = arena_take(arena, config->cq_count_max + 1, sizeof(*next));
 	slots_init(&nic->cq_slots, next, 1, config->cq_count_max + 1);
 	next = arena_take(arena, config->srq_count_max + 1, sizeof(*next));

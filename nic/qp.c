@@ -112,7 +112,7 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	nic_wqe_forget(nic, qp);
 	qp->sq_halted = qp->sq_stalled = qp->rnr_waiting = qp->went_back = false;
 	nic_rtt_forget(qp);
-	qp->db_ahead = qp->sqd_event = qp->overdue = false;
+	qp->db_ahead = qp->sqd_event = qp->overdue = qp->sig_drain = false;
 	qp->rd_used = 0;
 	qp->sq_pi = qp->sq_next = 0;
 	qp->op_head = qp->op_cur = qp->op_tail = 0;
@@ -138,6 +138,8 @@ static void answer_last(struct nic *nic, struct nic_qp *qp)
 {
 	nic->left_packets = NIC_VISIT_PACKETS;
 	nic->left_bytes = (int64_t)NIC_VISIT_PACKETS * ROCE_MTU_MAX_BYTES;
+	nic->now_qp = qp;
+	nic->now_responds = true;
 	nic_answer_run(nic, qp);
 }
 
@@ -459,6 +461,39 @@ static void qp_to_sqd_from_rts(struct nic *nic, struct nic_qp *qp)
 	qp->state = NIC_QP_SQD;
 	qp->sqd_event = true;
 	nic_qp_drained(nic, qp);
+}
+
+bool nic_qp_sq_is_drained(const struct nic *nic, uint32_t qpn)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	return qp && qp->op_tail == qp->op_head;
+}
+
+uint16_t nic_qp_sq_index(const struct nic *nic, uint32_t qpn)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	return qp ? qp->sq_next : 0;
+}
+
+int nic_qp_drain_on_sig_error(struct nic *nic, uint32_t qpn, bool drain)
+{
+	struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	if (!qp || !nic_qp_acked(qp))
+		return -EINVAL;
+	qp->sig_drain = drain;
+	return 0;
+}
+
+/* The entry that is being sent still is, and all before it; none is begun. */
+void nic_qp_stop(struct nic_qp *qp)
+{
+	if (!qp->sig_drain || qp->state != NIC_QP_RTS)
+		return;
+	qp->state = NIC_QP_SQD;
+	qp->sqd_event = true;
 }
 
 static void enter(struct nic *nic, struct nic_qp *qp, enum nic_qp_state to)

@@ -168,6 +168,8 @@ static void run_local(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *
 {
 	if (wqe->opcode == WQE_OP_UMR) {
 		op->fault = nic_umr_run(nic, qp, wqe);
+	} else if (wqe->opcode == WQE_OP_SET_PSV) {
+		op->fault = nic_psv_set(nic, qp, wqe);
 	} else if (wqe->opcode == WQE_OP_MMO) {
 		op->fault = nic_mmo_start(nic, qp, wqe);
 		op->flags |= NIC_OP_BUSY_F;

@@ -161,7 +161,7 @@ static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *q
 	if (nic_mem_check(nic, nic_peer_of(qp), atomic_rkey(pkt), atomic_va(pkt), len_bytes,
 			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		return RESP_NO_ACCESS;
-	if (place.how == NIC_PLACE_PIECES)
+	if (place.how != NIC_PLACE_PLAIN && place.how != NIC_PLACE_SYNCED)
 		return RESP_NO_ACCESS; /* parts of it lie apart */
 	return place.host_va % len_bytes == 0 ? RESP_NEXT : RESP_INVALID;
 }

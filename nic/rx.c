@@ -103,6 +103,8 @@ static void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 	if (nic->env->packet)
 		nic->env->packet(nic->env->ctx, false, &qp->params.path, rx->bth, rx->len_bytes);
 	nic->counters.rx_payload_bytes += pkt->payload_bytes;
+	nic->now_qp = qp;
+	nic->now_responds = request;
 	if (qp->type == NIC_QP_UC)
 		nic_uc_rx(nic, qp, pkt);
 	else if (request)

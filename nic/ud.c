@@ -235,6 +235,8 @@ void nic_ud_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 	struct nic_from from;
 	enum nic_mem verdict;
 
+	nic->now_qp = qp;
+	nic->now_responds = true;
 	if (qkey != qp->params.qkey) {
 		nic->counters.rx_drop_qkey++;
 		return;

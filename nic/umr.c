@@ -16,6 +16,7 @@
 enum {
 	CTRL_OFF = sizeof(struct wqe_ctrl_seg),
 	CONTEXT_OFF = CTRL_OFF + sizeof(struct wqe_umr_ctrl_seg),
+	BSF_BYTES = sizeof(struct wqe_bsf_seg),
 	PIECES_OFF = CONTEXT_OFF + sizeof(struct wqe_mkey_seg),
 };
 
@@ -221,6 +222,30 @@ static void set_state(const struct umr *umr)
 		mkey->state = NIC_MKEY_OTHER;
 }
 
+/* Signature attributes are behind the pieces, if there are new ones. false: we do not know such. */
+static bool set_signature(struct nic *nic, const struct umr *umr)
+{
+	uint32_t index = (uint32_t)(umr->mkey - nic->mkeys);
+	uint32_t units = umr->ctrl.flags & UMR_OFFSET_F ? 0 : be16_to(umr->ctrl.offset_or_bsf);
+	size_t at = PIECES_OFF + (size_t)umr->piece_count * WQE_UNIT_BYTES;
+
+	if (!(umr->mask & (UMR_MASK_BSF | UMR_MASK_SIG_ERR)))
+		return true;
+	if (!umr->mkey->signature || umr->mkey->kind == NIC_MKEY_REGION)
+		return false;
+	nic_sig_rearm(nic, index);
+	if (!(umr->mask & UMR_MASK_BSF))
+		return true;
+	if (!(be32_to(umr->context.flags_pd) & UMR_PD_BSF_F)) {
+		nic_sig_off(nic, index);
+		return true;
+	}
+	if (units == 0)
+		return true;
+	return (umr->ctrl.flags & UMR_INLINE_F) && units * WQE_UNIT_BYTES == BSF_BYTES &&
+	       at + BSF_BYTES <= umr->wqe->raw_bytes && nic_sig_set(nic, index, umr->wqe->raw + at);
+}
+
 static void set_context(const struct umr *umr)
 {
 	struct nic_mkey *mkey = umr->mkey;
@@ -312,7 +337,7 @@ struct nic_fault nic_umr_run(struct nic *nic, const struct nic_qp *qp, const str
 	if (is_window(umr.mkey)) {
 		if (!bind_window(nic, qp, &umr))
 			return FAULT_BIND;
-	} else if (!set_pieces(nic, qp, &umr)) {
+	} else if (!set_pieces(nic, qp, &umr) || !set_signature(nic, &umr)) {
 		/* Half of a list is no list, also for who makes the key good again. */
 		umr.mkey->state = NIC_MKEY_FREE;
 		umr.more->step_count = 0;

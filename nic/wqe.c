@@ -136,6 +136,7 @@ static uint32_t head_bytes(const struct nic_wqe *wqe)
 	case WQE_OP_SEND_IMM:
 	case WQE_OP_SEND_INVAL:
 	case WQE_OP_UMR:
+	case WQE_OP_SET_PSV:
 		return sizeof(struct wqe_ctrl_seg);
 	case WQE_OP_WRITE:
 	case WQE_OP_WRITE_IMM:

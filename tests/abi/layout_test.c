@@ -15,6 +15,7 @@
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
 #include "abi/mlx5_uapi.h"
+#include "abi/mlx5_umr.h"
 #include "abi/mlx5_wqe.h"
 #include "abi/uverbs.h"
 
@@ -52,6 +53,31 @@ SAME_FIELD(wqe_raddr_seg, rkey, mlx5_wqe_raddr_seg, rkey);
 SAME_SIZE(wqe_atomic_seg, mlx5_wqe_atomic_seg);
 SAME_FIELD(wqe_atomic_seg, swap_add, mlx5_wqe_atomic_seg, swap_add);
 SAME_FIELD(wqe_atomic_seg, compare, mlx5_wqe_atomic_seg, compare);
+SAME_SIZE(wqe_umr_ctrl_seg, mlx5_wqe_umr_ctrl_seg);
+SAME_FIELD(wqe_umr_ctrl_seg, flags, mlx5_wqe_umr_ctrl_seg, flags);
+SAME_FIELD(wqe_umr_ctrl_seg, klm_octowords, mlx5_wqe_umr_ctrl_seg, klm_octowords);
+SAME_FIELD(wqe_umr_ctrl_seg, offset_or_bsf, mlx5_wqe_umr_ctrl_seg, translation_offset);
+SAME_FIELD(wqe_umr_ctrl_seg, mask, mlx5_wqe_umr_ctrl_seg, mkey_mask);
+SAME_SIZE(wqe_mkey_seg, mlx5_wqe_mkey_context_seg);
+SAME_FIELD(wqe_mkey_seg, free, mlx5_wqe_mkey_context_seg, free);
+SAME_FIELD(wqe_mkey_seg, access, mlx5_wqe_mkey_context_seg, access_flags);
+SAME_FIELD(wqe_mkey_seg, qpn_tag, mlx5_wqe_mkey_context_seg, qpn_mkey);
+SAME_FIELD(wqe_mkey_seg, flags_pd, mlx5_wqe_mkey_context_seg, flags_pd);
+SAME_FIELD(wqe_mkey_seg, start, mlx5_wqe_mkey_context_seg, start_addr);
+SAME_FIELD(wqe_mkey_seg, len, mlx5_wqe_mkey_context_seg, len);
+SAME_SIZE(wqe_klm_seg, mlx5_wqe_umr_klm_seg);
+SAME_FIELD(wqe_klm_seg, byte_count, mlx5_wqe_umr_klm_seg, byte_count);
+SAME_FIELD(wqe_klm_seg, key, mlx5_wqe_umr_klm_seg, mkey);
+SAME_FIELD(wqe_klm_seg, va, mlx5_wqe_umr_klm_seg, address);
+SAME_SIZE(wqe_strided_seg, mlx5_wqe_umr_repeat_block_seg);
+SAME_FIELD(wqe_strided_seg, op, mlx5_wqe_umr_repeat_block_seg, op);
+SAME_FIELD(wqe_strided_seg, repeat, mlx5_wqe_umr_repeat_block_seg, repeat_count);
+SAME_FIELD(wqe_strided_seg, entry_count, mlx5_wqe_umr_repeat_block_seg, num_ent);
+SAME_SIZE(wqe_strided_entry, mlx5_wqe_umr_repeat_ent_seg);
+SAME_FIELD(wqe_strided_entry, stride, mlx5_wqe_umr_repeat_ent_seg, stride);
+SAME_FIELD(wqe_strided_entry, byte_count, mlx5_wqe_umr_repeat_ent_seg, byte_count);
+SAME_FIELD(wqe_strided_entry, key, mlx5_wqe_umr_repeat_ent_seg, memkey);
+SAME_FIELD(wqe_strided_entry, va, mlx5_wqe_umr_repeat_ent_seg, va);
 SAME_SIZE(wqe_data_seg, mlx5_wqe_data_seg);
 SAME_FIELD(wqe_data_seg, byte_count, mlx5_wqe_data_seg, byte_count);
 SAME_FIELD(wqe_data_seg, lkey, mlx5_wqe_data_seg, lkey);

@@ -96,7 +96,7 @@ static void local_mistakes_stay_off_the_wire(void **state)
 		{"other domain", "SEND va=0 len=8 key=alien", "syn=4 vendor=0x52"},
 		{"one byte over", "WRITE va=4089 len=8 key=small", "syn=4 vendor=0x53"},
 		{"last piece over", "WRITE va=0 pieces=4000+100 key=small", "syn=4 vendor=0x53"},
-		{"unknown opcode", "SET_PSV va=0 len=8", "syn=2"},
+		{"unknown opcode", "TAG_MATCHING va=0 len=8", "syn=2"},
 	};
 
 	(void)state;

@@ -39,7 +39,7 @@ static enum wqe_opcode wqe_opcode_named(const struct history *h, const char *nam
 		{"SEND", WQE_OP_SEND},		   {"SEND_IMM", WQE_OP_SEND_IMM},
 		{"READ", WQE_OP_READ},		   {"CMP_SWAP", WQE_OP_ATOMIC_CS},
 		{"FETCH_ADD", WQE_OP_ATOMIC_FA},   {"NOP", WQE_OP_NOP},
-		{"SET_PSV", WQE_OP_SET_PSV},
+		{"TAG_MATCHING", WQE_OP_TAG_MATCHING},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -46,7 +46,7 @@ static uint32_t put_pieces(const struct umr_wr *wr, uint8_t *at)
 
 uint16_t umr_post(struct fake_qp *qp, const struct umr_wr *wr)
 {
-	uint8_t bytes[PIECES_OFF + 16 * WQE_UNIT_BYTES] = {0};
+	uint8_t bytes[PIECES_OFF + 20 * WQE_UNIT_BYTES] = {0};
 	uint8_t pieces[16 * WQE_UNIT_BYTES] = {0};
 	uint32_t units = put_pieces(wr, pieces);
 	struct wqe_umr_ctrl_seg ctrl = {.flags = wr->flags,
@@ -55,6 +55,7 @@ uint16_t umr_post(struct fake_qp *qp, const struct umr_wr *wr)
 	struct wqe_mkey_seg context = {.free = wr->free,
 				       .access = wr->access,
 				       .qpn_tag = be32_from(wr->qpn << 8 | wr->tag),
+				       .flags_pd = be32_from(wr->flags_pd),
 				       .start = be64_from(wr->start),
 				       .len = be64_from(wr->len)};
 	uint32_t used = PIECES_OFF + units * WQE_UNIT_BYTES;
@@ -62,6 +63,12 @@ uint16_t umr_post(struct fake_qp *qp, const struct umr_wr *wr)
 	memcpy(bytes, &ctrl, sizeof(ctrl));
 	memcpy(bytes + CONTEXT_OFF, &context, sizeof(context));
 	memcpy(bytes + PIECES_OFF, pieces, units * WQE_UNIT_BYTES);
+	if (wr->bsf) {
+		ctrl.offset_or_bsf = be16_from(sizeof(*wr->bsf) / WQE_UNIT_BYTES);
+		memcpy(bytes, &ctrl, sizeof(ctrl));
+		memcpy(bytes + used, wr->bsf, sizeof(*wr->bsf));
+		used += sizeof(*wr->bsf);
+	}
 	if (wr->list_va) {
 		struct wqe_data_seg data = {be32_from(units * WQE_UNIT_BYTES),
 					    be32_from(wr->list_key), be64_from(wr->list_va)};

@@ -27,6 +27,8 @@ struct umr_wr {
 	uint16_t strides[UMR_PIECES_MAX];
 	uint64_t list_va; /* not 0: the pieces lie there, in a region with list_key */
 	uint32_t list_key;
+	uint32_t flags_pd;             /* UMR_PD_*_F */
+	const struct wqe_bsf_seg *bsf; /* signature attributes behind the pieces, or NULL */
 };
 
 /* Writes it to the send ring; returns its index. */

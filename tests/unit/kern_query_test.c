@@ -58,7 +58,9 @@ static void context(void **state)
 	assert_int_equal(resp->response_length, sizeof(*resp));
 	/* A clock and ECE; no dump mkey, no shared receive queues. */
 	assert_int_equal(resp->comp_mask, MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
-					      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE);
+					      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE |
+					      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS |
+					      MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_MKEY_UPDATE_TAG);
 	assert_int_equal(resp->clock_info_versions, 1);
 	assert_int_equal(resp->max_srq_recv_wr, 32768);
 	kern_close(rig.file, 0);

@@ -9,9 +9,10 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
 packages_build = gcc g++ libc6-dev cmake ninja-build pkg-config libssl-dev \
-	libcmocka-dev libibverbs-dev python3
+	libcmocka-dev libibverbs-dev libucx-dev python3
 # The programs that the tests run on the software NIC.
-packages_check = ibverbs-utils ibverbs-providers perftest python3-pyverbs python3-scapy
+packages_check = ibverbs-utils ibverbs-providers perftest python3-pyverbs python3-scapy \
+	ucx-utils
 packages_bench = valgrind ucx-utils strace iperf3
 packages_fuzz = clang-14 llvm-14 libclang-rt-14-dev
 

@@ -187,6 +187,7 @@ static void udp_source_port(void **state)
 	assert_int_equal(devx_modify(&world.rig, &world.devx), 0);
 	cmd_set(ads, CMD_ADS_UDP_SPORT, 1234);
 	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
+	cmd_set(ads, CMD_ADS_UDP_SPORT, 55556);
 	be64_store(world.devx.in + 0x108, 1);
 	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
 	names_qp(CMD_QUERY_QP, 16, 512);

@@ -18,8 +18,9 @@ enum {
 	SCAN_EVERY = 64,       /* passes */
 	ROUNDS_MAX = 8,        /* passes that one lent thread runs for others */
 	PASS_WEIGHT = 16,      /* a pass with much to do takes as long as so many with nothing */
-	STREAK_MIN = 32,       /* application passes that make it a polling one ... */
-	STREAK_NS = 1000000,   /* ... if they take no longer than this */
+	STREAK_MIN = 32,       /* application passes that make it a polling one, */
+	STREAK_NS = 200000,    /* in at least this time, */
+	STREAK_GAP_NS = 10000, /* with no longer pauses than this */
 	WATCH_NS = 4000000,    /* how often the engine looks whether polling goes on */
 	WATCH_PASSES_MIN = 64, /* and how many passes in between mean that it does */
 	HOT_NS = 1000000,      /* how long a polling thread looks for datagrams in vain */
@@ -284,19 +285,26 @@ void host_engine_kick(struct host_port *port)
 		syscall(SYS_futex, &self->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* [lock] An application thread that polls takes over from the engine. */
-static void streak_count(struct host_port *port, uint32_t weight)
+/*
+ * [lock] An application thread that polls takes over from the engine: one that has come back again and
+ * again, without a pause. Passes alone do not show it: a program may post, poll until that is
+ * complete, and then wait for memory to change, without a word.
+ */
+static void streak_count(struct host_port *port, bool worked)
 {
+	uint64_t now_ns = port->clock.now_ns;
+
 	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH)
 		return;
 	if (port->udp.up && atomic_load_explicit(&port->udp.app_lost, memory_order_relaxed))
 		return;
-	if (port->streak == 0 || port->clock.now_ns - port->streak_ns > STREAK_NS) {
+	if (port->streak == 0 || now_ns - port->streak_last_ns > STREAK_GAP_NS) {
 		port->streak = 0;
-		port->streak_ns = port->clock.now_ns;
+		port->streak_ns = now_ns;
 	}
-	port->streak += weight;
-	if (port->streak < STREAK_MIN)
+	/* A pass with much to do is no pause. */
+	port->streak_last_ns = worked ? host_now_ns() : now_ns;
+	if (++port->streak < STREAK_MIN || now_ns - port->streak_ns < STREAK_NS)
 		return;
 	port->streak = 0;
 	atomic_store(&port->mode, HOST_WATCH);
@@ -320,7 +328,7 @@ void host_port_progress(struct host_port *port)
 	worked = pass_lent(port, false);
 	weight = worked || port->udp_worked ? PASS_WEIGHT : 1;
 	atomic_fetch_add_explicit(&port->app_passes, weight, memory_order_relaxed);
-	streak_count(port, weight);
+	streak_count(port, worked || port->udp_worked);
 	pass_tell(port);
 	pass_release(port, false);
 #if defined(__x86_64__)

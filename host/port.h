@@ -60,6 +60,7 @@ struct host_port {
 	bool udp_worked;              /* [lock] the last pass sent datagrams */
 	uint32_t streak;              /* [lock] application passes in a row while IDLE */
 	uint64_t streak_ns;           /* [lock] when it began */
+	uint64_t streak_last_ns;      /* [lock] when its last pass was over */
 	sigset_t control_mask;        /* [lock] of the thread in host_port_lock */
 
 	struct host_pcap *pcap;     /* [lock] NULL: no capture */

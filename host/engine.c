@@ -286,8 +286,8 @@ void host_engine_kick(struct host_port *port)
 }
 
 /*
- * [lock] An application thread that polls takes over from the engine: one that has come back again and
- * again, without a pause. Passes alone do not show it: a program may post, poll until that is
+ * [lock] An application thread that polls takes over from the engine: one that has come back again
+ * and again, without a pause. Passes alone do not show it: a program may post, poll until that is
  * complete, and then wait for memory to change, without a word.
  */
 static void streak_count(struct host_port *port, bool worked)

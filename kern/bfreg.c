@@ -129,6 +129,10 @@ void kern_bfreg_give(const struct kern_object *qp)
 
 uint32_t kern_bfreg_answer(const struct kern_object *qp)
 {
+	/* It never rings, but its driver follows the number: the first register's, as the kernel
+	 * leaves it [linux mlx5 create_xrc_tgt_qp]. */
+	if (qp->qp_type == NIC_QP_XRC_TGT)
+		return 0;
 	if (qp->bfreg == KERN_NONE)
 		return (uint32_t)BFREG_NONE;
 	return qp->bfreg / KERN_BFREGS_PER_PAGE * DRIVER_BFREGS_PER_PAGE +

@@ -466,6 +466,7 @@ static void domain_is_used(void **state)
 			  .max_sge = 1,
 			  .uidx = UIDX_SRQ};
 	struct parts tgt = {.type = IB_UVERBS_QPT_XRC_TGT};
+	const struct mlx5_ib_create_qp_resp *resp;
 	uint32_t same;
 
 	assert_int_equal(open_xrcd(rig, FD_FILE, O_CREAT, &srq.xrcd), 0);
@@ -473,6 +474,9 @@ static void domain_is_used(void **state)
 	assert_int_equal(make_srq(rig, &srq), 0);
 	tgt.xrcd = same;
 	assert_int_equal(make_qp(world, &tgt), 0);
+	/* Drivers follow the number of its register, though it has none. */
+	resp = (const void *)(uintptr_t)rig_data(rig, UVERBS_ATTR_UHW_OUT);
+	assert_int_equal(resp->bfreg_index, 0);
 	assert_int_equal(close_xrcd(rig, srq.xrcd), -EBUSY);
 	assert_int_equal(close_xrcd(rig, same), -EBUSY);
 	assert_int_equal(rig_destroy_cq(rig, world->cq.handle, NULL), -EBUSY);

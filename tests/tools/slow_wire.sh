@@ -11,9 +11,9 @@ work=$(mktemp -d)
 target=
 
 clean_up() {
-	[[ -n $target ]] && kill -KILL "$target" 2>/dev/null
+	[[ -n $target ]] && kill -TERM "$target" && wait "$target" # timeout, which tells its child
 	rm -rf "$work"
-}
+} 2>/dev/null
 trap clean_up EXIT
 
 fail() {

@@ -18,7 +18,7 @@ target=
 
 clean_up() {
 	[[ $BASHPID == $$ ]] || return
-	[[ -n $target ]] && kill -KILL "$target"
+	[[ -n $target ]] && kill -TERM "$target" && wait "$target" # timeout, which tells its child
 	ip netns delete "$here"
 	ip netns delete "$there"
 	rm -rf "$work"

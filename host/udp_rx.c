@@ -121,14 +121,15 @@ static void take_message(struct rx_run *run, uint32_t i)
 	size_t len = message->msg_len;
 	struct host_udp_packet packet;
 	struct host_seal seal;
-	size_t segment_bytes = read_control(&message->msg_hdr, &packet.rx.traffic_class);
+	uint8_t traffic_class;
+	size_t segment_bytes = read_control(&message->msg_hdr, &traffic_class);
 
 	udp->counters.rx_datagrams++;
 	run->bytes += (uint32_t)len;
 	host_addr_to_gid(&udp->rx->addrs[i], packet.sgid);
 	packet.udp_sport = port_of(&udp->rx->addrs[i]);
-	packet.rx.sgid = packet.sgid;
-	packet.rx.dgid = udp->gid;
+	packet.rx = (struct nic_rx){
+	    .sgid = packet.sgid, .dgid = udp->gid, .traffic_class = traffic_class};
 	if (!is_of_others(udp, packet.sgid)) {
 		udp->counters.rx_drop_address++;
 		return;

@@ -105,6 +105,7 @@ static void take(void *ctx, const struct host_udp_packet *packet)
 	fill(want, number, packet->rx.len_bytes);
 	assert_memory_equal(packet->rx.bth, want, packet->rx.len_bytes);
 	assert_memory_equal(packet->rx.sgid, from->gid, 16);
+	assert_null(packet->rx.path);
 	assert_true(packet->ip.dont_fragment || !from->ipv4);
 	assert_true(got_count < GOT_MAX);
 	got[got_count++] = (struct got){.number = number,
@@ -114,10 +115,20 @@ static void take(void *ctx, const struct host_udp_packet *packet)
 					.first = packet->first};
 }
 
+/* What is not set is no zero by chance. */
+static __attribute__((noinline)) void dirty_stack(void)
+{
+	volatile uint8_t bytes[8192];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = 1;
+}
+
 static void receive(struct host_udp *udp, struct host_udp *from)
 {
 	static const struct host_udp_limit limit = {64, 256 * 1024};
 
+	dirty_stack();
 	while (host_udp_receive(udp, &limit, now_ns, take, from))
 		;
 }

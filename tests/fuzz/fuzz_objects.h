@@ -148,11 +148,38 @@ static int open_target(uint8_t how)
 		       sizeof(struct ib_uverbs_create_qp_resp));
 }
 
+static int make_device_memory(uint8_t how)
+{
+	rig_call(&rig, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC);
+	rig_attr(&rig, UVERBS_ATTR_ALLOC_DM_HANDLE, 0, 0);
+	rig_in64(&rig, UVERBS_ATTR_ALLOC_DM_LENGTH, (uint64_t)how * 32);
+	rig_in32(&rig, UVERBS_ATTR_ALLOC_DM_ALIGNMENT, how & 3);
+	(void)rig_out(&rig, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, 8);
+	(void)rig_out(&rig, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, 2);
+	return rig_run(&rig);
+}
+
+static int resize_cq(uint8_t how)
+{
+	struct ib_uverbs_resize_cq req = {.cq_handle = handle_of_type(KERN_CQ), .cqe = how};
+	struct mlx5_ib_resize_cq driver = {.buf_addr = rig_va(rig_alloc(&rig, 256 * 64)),
+					   .cqe_size = 64};
+
+	rig_call(&rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	rig_in64(&rig, UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_RESIZE_CQ);
+	rig_in(&rig, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
+	(void)rig_out(&rig, UVERBS_ATTR_CORE_OUT, sizeof(struct ib_uverbs_resize_cq_resp));
+	rig_in(&rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	return rig_run(&rig);
+}
+
 static int step_object(void)
 {
-	uint8_t how = fuzz_u8(&in);
+	uint8_t how = fuzz_u8(&in), kind = fuzz_u8(&in);
 
-	switch (fuzz_u8(&in) % 10) {
+	if (kind >= 0xc0)
+		return kind & 1 ? make_device_memory(how) : resize_cq(how);
+	switch (kind % 10) {
 	case 0:
 		return make_domain(how);
 	case 1:

@@ -45,6 +45,7 @@ static uint32_t known[KNOWN_KINDS][KNOWN];
 static uint32_t known_page;
 static struct region regions[2 * REGIONS]; /* ordinary ones, dma-bufs */
 static struct rig_qp pair;		   /* its own peer */
+static struct rig_cq pair_cq;
 static uint32_t posted_sends, posted_receives;
 static uint8_t dmabuf_bytes[DMABUF_BYTES];
 
@@ -503,6 +504,15 @@ static void post_send(uint8_t how)
 	memcpy(rig.pages + 4096 * known_page + DB_UAR_BF0, &word, sizeof(word));
 }
 
+/* An event for the next completion, or for one that was. */
+static void arm(uint8_t how)
+{
+	struct be32 words[2] = {db_cq_arm_word(how, DB_CQ_CMD_ANY, 0), be32_from(pair_cq.number)};
+
+	pair_cq.record[DB_CQ_ARM] = words[0].raw;
+	memcpy(rig.pages + 4096 * known_page + DB_UAR_CQ, words, sizeof(words));
+}
+
 static int step_post(void)
 {
 	uint8_t how = fuzz_u8(&in);
@@ -513,6 +523,8 @@ static int step_post(void)
 		return 0;
 	if (how & 0x40)
 		post_receive();
+	if (how & 0x20)
+		arm(how);
 	post_send(how & 0x3f);
 	return 0;
 }
@@ -635,26 +647,43 @@ static int step(void)
 /* A queue pair that is its own peer, and regions. */
 static void start_pair(void)
 {
-	struct rig_cq cq = {.cqe = 15, .comp_fd = -1, .uar_page = known_page};
-
-	FUZZ_CHECK(rig_cq(&rig, &cq) == 0);
+	pair_cq = (struct rig_cq){.cqe = 15, .uar_page = known_page};
+	FUZZ_CHECK(rig_comp_channel(&rig, &pair_cq.comp_fd) == 0);
+	FUZZ_CHECK(rig_cq(&rig, &pair_cq) == 0);
 	pair = (struct rig_qp){.pd = known[KNOWN_PD][0],
-			       .send_cq = cq.handle,
-			       .recv_cq = cq.handle,
+			       .send_cq = pair_cq.handle,
+			       .recv_cq = pair_cq.handle,
 			       .uar_page = known_page,
 			       .sq_count = SQ_COUNT,
 			       .rq_count = RQ_COUNT};
 	FUZZ_CHECK(rig_qp(&rig, &pair) == 0);
 	FUZZ_CHECK(rig_connect(&rig, &pair, pair.number) == 0);
-	known[KNOWN_CQ][0] = cq.handle;
+	known[KNOWN_CQ][0] = pair_cq.handle;
 	known[KNOWN_QP][0] = pair.handle;
 	FUZZ_CHECK(region_create(&regions[0], 0xf) == 0);
+}
+
+/* The context of a driver that has a fixed number of registers. */
+static int old_context(void)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {.total_num_bfregs = 8,
+						    .num_low_latency_bfregs = 2,
+						    .flags = MLX5_IB_ALLOC_UCTX_DEVX,
+						    .max_cqe_version = 1,
+						    .lib_caps = MLX5_LIB_CAP_4K_UAR};
+
+	rig_call(&rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
+	rig_in(&rig, UVERBS_ATTR_UHW_IN, &req, sizeof(req));
+	(void)rig_out(&rig, UVERBS_ATTR_UHW_OUT, sizeof(struct mlx5_ib_alloc_ucontext_resp));
+	return rig_run(&rig);
 }
 
 /* What every program does first, so that the bytes go to what comes after. */
 static void start(void)
 {
 	uint32_t handle = 0;
+	uint8_t how = fuzz_u8(&in);
+	bool infiniband = (how & 6) == 2;
 
 	find_methods();
 	memset(known, 0xff, sizeof(known));
@@ -662,15 +691,18 @@ static void start(void)
 	memset(regions, 0, sizeof(regions));
 	pair = (struct rig_qp){0};
 	posted_sends = posted_receives = 0;
-	kern_rig_open(&rig);
+	if (infiniband)
+		kern_rig_open_infiniband(&rig);
+	else
+		kern_rig_open(&rig);
 	rig.dmabuf = (struct rig_dmabuf){
 	    .fd = DMABUF_FD, .bytes = dmabuf_bytes, .len_bytes = sizeof(dmabuf_bytes)};
-	FUZZ_CHECK(rig_context(&rig) == 0);
+	FUZZ_CHECK(((how & 0x18) == 8 ? old_context() : rig_context(&rig)) == 0);
 	FUZZ_CHECK(rig_pd(&rig, &handle) == 0);
 	known[KNOWN_PD][0] = handle;
 	FUZZ_CHECK(rig_uar(&rig, &handle, &known_page) == 0);
 	known[KNOWN_UAR][0] = handle;
-	if (fuzz_u8(&in) & 1)
+	if (how & 1 && !infiniband)
 		start_pair();
 	rig.before_run = damage;
 	rig.loses_records = true;

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* link: rig5_static ibverbs dl */
+/*
+ * drivers.c - the same objects through libmlx5 and through rig5's own driver library, on one NIC:
+ * every ioctl of both is recorded and compared field by field. A difference is either in the list
+ * of reasons below, or an error; and so is a reason that no difference needs.
+ *
+ * Run it under `rig5 run`. Its own ioctl stands before the shim's.
+ */
+#include "include/rig5.h"
+
+#include "drivers.h"
+
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+enum { ENTRIES = 64, RECEIVES = 16, CQES = 128, BYTES = 65536, PIECES = 4 };
+
+/* ---- recording --------------------------------------------------------------------------------
+ */
+
+static struct recording recordings[2];
+static struct recording *recording; /* NULL: nobody's */
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	static int (*next)(int, unsigned long, ...);
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "ioctl");
+	if (recording && request == RDMA_VERBS_IOCTL)
+		record(recording, arg);
+	return next(fd, request, arg);
+}
+
+static void check(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "drivers: %s: %s\n", what, rig_error());
+	exit(1);
+}
+
+/* ---- rig5 --------------------------------------------------------------------------------------
+ */
+
+struct ends {
+	struct rig_nic *nic;
+	struct rig_region *region;
+	struct rig_cq *cq;
+	struct rig_qp *qp;
+	struct rig_endpoint endpoint;
+
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *verbs_cq;
+	struct ibv_qp *verbs_qp;
+};
+
+static char memory[BYTES] __attribute__((aligned(4096)));
+
+static void open_rig5(struct ends *ends)
+{
+	recording = &recordings[RIG5];
+	check(rig_open("mlx5_0", &ends->nic) == 0, "rig_open");
+	check(rig_region_create(ends->nic, memory, BYTES, RIG_REMOTE_ALL, &ends->region) == 0,
+	      "rig_region_create");
+	check(rig_cq_create(ends->nic, CQES, &ends->cq) == 0, "rig_cq_create");
+	check(rig_qp_create(ends->cq, ENTRIES, RECEIVES, &ends->qp) == 0, "rig_qp_create");
+	check(rig_qp_endpoint(ends->qp, &ends->endpoint) == 0, "rig_qp_endpoint");
+	check(rig_qp_connect(ends->qp, RIG_REMOTE_ALL, &ends->endpoint, NULL) == 0,
+	      "rig_qp_connect");
+	recording = NULL;
+}
+
+static void close_rig5(struct ends *ends)
+{
+	recording = &recordings[RIG5];
+	check(rig_qp_destroy(ends->qp) == 0, "rig_qp_destroy");
+	check(rig_cq_destroy(ends->cq) == 0, "rig_cq_destroy");
+	check(rig_region_destroy(ends->region) == 0, "rig_region_destroy");
+	check(rig_close(ends->nic) == 0, "rig_close");
+	recording = NULL;
+}
+
+/* ---- libmlx5 ------------------------------------------------------------------------------------
+ */
+
+static struct ibv_context *open_device(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = NULL;
+
+	for (int i = 0; list && list[i] && !context; i++)
+		if (strcmp(ibv_get_device_name(list[i]), "mlx5_0") == 0)
+			context = ibv_open_device(list[i]);
+	if (list)
+		ibv_free_device_list(list);
+	return context;
+}
+
+static void modify(struct ends *ends, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask)
+{
+	attr->qp_state = state;
+	check(ibv_modify_qp(ends->verbs_qp, attr, mask | IBV_QP_STATE) == 0, "ibv_modify_qp");
+}
+
+/* To itself, with what rig5.h says of rig_qp_connect. */
+static void connect_verbs(struct ends *ends)
+{
+	struct ibv_qp_attr attr = {
+	    .port_num = 1,
+	    .qp_access_flags =
+		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+	    .path_mtu = IBV_MTU_4096,
+	    .dest_qp_num = ends->verbs_qp->qp_num,
+	    .rq_psn = ends->endpoint.psn,
+	    .sq_psn = ends->endpoint.psn,
+	    .max_dest_rd_atomic = 16,
+	    .max_rd_atomic = 16,
+	    .min_rnr_timer = 12,
+	    .timeout = 14,
+	    .retry_cnt = 7,
+	    .rnr_retry = 7,
+	    .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 64}}};
+
+	memcpy(&attr.ah_attr.grh.dgid, ends->endpoint.address.gid, 16);
+	modify(ends, &attr, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	modify(ends, &attr, IBV_QPS_RTR,
+	       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	modify(ends, &attr, IBV_QPS_RTS,
+	       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+		   IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void open_verbs(struct ends *ends)
+{
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
+					.cap = {.max_send_wr = ENTRIES / 4,
+						.max_recv_wr = RECEIVES,
+						.max_send_sge = 1,
+						.max_recv_sge = PIECES}};
+
+	recording = &recordings[LIBMLX5];
+	ends->context = open_device();
+	check(ends->context != NULL, "ibv_open_device");
+	ends->pd = ibv_alloc_pd(ends->context);
+	check(ends->pd != NULL, "ibv_alloc_pd");
+	ends->mr = ibv_reg_mr(ends->pd, memory, BYTES,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	check(ends->mr != NULL, "ibv_reg_mr");
+	ends->channel = ibv_create_comp_channel(ends->context);
+	check(ends->channel != NULL, "ibv_create_comp_channel");
+	ends->verbs_cq = ibv_create_cq(ends->context, CQES - 1, NULL, ends->channel, 0);
+	check(ends->verbs_cq != NULL, "ibv_create_cq");
+	init.send_cq = init.recv_cq = ends->verbs_cq;
+	ends->verbs_qp = ibv_create_qp(ends->pd, &init);
+	check(ends->verbs_qp != NULL, "ibv_create_qp");
+	connect_verbs(ends);
+	recording = NULL;
+}
+
+static void close_verbs(struct ends *ends)
+{
+	recording = &recordings[LIBMLX5];
+	check(ibv_destroy_qp(ends->verbs_qp) == 0, "ibv_destroy_qp");
+	check(ibv_destroy_cq(ends->verbs_cq) == 0, "ibv_destroy_cq");
+	check(ibv_destroy_comp_channel(ends->channel) == 0, "ibv_destroy_comp_channel");
+	check(ibv_dereg_mr(ends->mr) == 0, "ibv_dereg_mr");
+	check(ibv_dealloc_pd(ends->pd) == 0, "ibv_dealloc_pd");
+	check(ibv_close_device(ends->context) == 0, "ibv_close_device");
+	recording = NULL;
+}
+
+int main(void)
+{
+	struct ends ends = {0};
+
+	open_rig5(&ends);
+	open_verbs(&ends);
+	close_verbs(&ends);
+	close_rig5(&ends);
+	return compare(recordings) ? 1 : 0;
+}

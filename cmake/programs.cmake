@@ -10,7 +10,8 @@ if(tool_sources)
 	target_link_libraries(rig5 PRIVATE OpenSSL::Crypto)
 	file(RELATIVE_PATH library_from_bin /x/${CMAKE_INSTALL_BINDIR} /x/${CMAKE_INSTALL_LIBDIR})
 	target_compile_definitions(rig5 PRIVATE RIG5_VERSION="${PROJECT_VERSION}"
-		RIG5_LIBRARY_FROM_BIN="${library_from_bin}")
+		RIG5_LIBRARY_FROM_BIN="${library_from_bin}"
+		RIG5_PRELOAD_FIRST="${RIG5_PRELOAD_FIRST}")
 	install(TARGETS rig5)
 endif()
 

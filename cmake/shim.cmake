@@ -24,4 +24,15 @@ if(NOT RIG5_SANITIZE)
 	target_link_options(rig5_preload PRIVATE -Wl,-z,defs)
 endif()
 target_link_libraries(rig5_preload PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+# A sanitizer's runtime has to come first in a program that was built without it.
+set(RIG5_PRELOAD_FIRST "")
+foreach(runtime asan tsan)
+	if((RIG5_SANITIZE MATCHES "address" AND runtime STREQUAL asan) OR
+			(RIG5_SANITIZE MATCHES "thread" AND runtime STREQUAL tsan))
+		execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=lib${runtime}.so
+			OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
+		file(REAL_PATH ${found} RIG5_PRELOAD_FIRST)
+	endif()
+endforeach()
+
 install(TARGETS rig5_preload LIBRARY NAMELINK_SKIP)

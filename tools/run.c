@@ -140,7 +140,8 @@ static int environment_set(const char *library, const char *tree)
 		tool_error("cannot preload %s: there is a space or a colon in its path", library);
 		return TOOL_FAILED;
 	}
-	if (asprintf(&value, "%s%s%s", library, others && others[0] ? ":" : "",
+	if (asprintf(&value, "%s%s%s%s%s", RIG5_PRELOAD_FIRST, RIG5_PRELOAD_FIRST[0] ? ":" : "",
+		     library, others && others[0] ? ":" : "",
 		     others && others[0] ? others : "") < 0)
 		return TOOL_FAILED;
 	setenv("LD_PRELOAD", value, 1);

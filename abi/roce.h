@@ -158,4 +158,11 @@ static inline bool roce_gid_is_ipv4(const uint8_t gid[static 16])
 	return gid[10] == 0xff && gid[11] == 0xff;
 }
 
+/* roce_gid_is_multicast - ff00::/8, or a mapped IPv4 address of 224.0.0.0/4 [linux
+ * rdma_is_multicast_addr]. */
+static inline bool roce_gid_is_multicast(const uint8_t gid[static 16])
+{
+	return gid[0] == 0xff || (roce_gid_is_ipv4(gid) && gid[12] >> 4 == 0xe);
+}
+
 #endif

@@ -90,7 +90,7 @@ static void send_bytes(uint32_t qpn, const uint8_t *payload, size_t len)
 {
 	uint8_t *room;
 
-	while (!(room = host_local_reserve(&local, qpn, len)))
+	while (!(room = host_local_reserve(&local, NULL, qpn, len)))
 		pause_twice();
 	(void)host_guard_copy(NULL, room, payload, len);
 	host_local_commit(&local);

@@ -24,7 +24,9 @@ socklen_t host_addr_from_gid(union host_addr *addr, const uint8_t gid[static 16]
 	addr->v6.sin6_family = AF_INET6;
 	addr->v6.sin6_port = htons(udp_port);
 	memcpy(&addr->v6.sin6_addr, gid, 16);
-	if (IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr))
+	if (IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr) ||
+	    IN6_IS_ADDR_MC_LINKLOCAL(&addr->v6.sin6_addr) ||
+	    IN6_IS_ADDR_MC_NODELOCAL(&addr->v6.sin6_addr))
 		addr->v6.sin6_scope_id = scope;
 	return sizeof(addr->v6);
 }

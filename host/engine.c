@@ -67,7 +67,7 @@ static void take_foreign(struct host_port *port, const struct shm_foreign *forei
 static void pass_take(void *ctx, const uint8_t *bth, size_t len)
 {
 	struct host_port *port = (struct host_port *)ctx;
-	struct nic_rx rx = {.bth = bth, .len_bytes = len};
+	struct nic_rx rx = {.bth = bth, .len_bytes = len, .path = port->local->path};
 
 	if (port->local->foreign)
 		take_foreign(port, port->local->foreign, bth, len);
@@ -100,13 +100,19 @@ static void pass_take_udp(void *ctx, const struct host_udp_packet *packet)
 	struct host_port *port = (struct host_port *)ctx;
 	uint32_t dqpn = be24_load(packet->rx.bth + ROCE_BTH_DQPN_OFF);
 	int owner = host_registry_owner(&port->registry, dqpn);
+	bool to_group = packet->rx.dgid != port->udp.gid;
 
-	if (owner == (int)port->registry.slot)
+	/* A group's address and its number go together. Every member gets a copy of its own. */
+	if (to_group != (dqpn == ROCE_QPN_MASK))
+		port->udp.counters.rx_drop_address++;
+	else if (to_group)
+		take_incoming(port, packet);
+	else if (owner == (int)port->registry.slot)
 		take_incoming(port, packet);
 	else if (owner >= 0)
 		hand_on(port, packet, (uint32_t)owner, dqpn);
 	else
-		port->udp.counters.rx_drop_nobody++; /* 0, 1 and 0xffffff, too: no datagrams yet */
+		port->udp.counters.rx_drop_nobody++; /* 0 and 1, too: management is not there */
 }
 
 /* Datagrams, while any are expected. A polling thread that has looked in vain for some time leaves
@@ -195,6 +201,7 @@ static bool pass_run(struct host_port *port, bool scan)
 	port->udp_worked = false;
 	if (port->faulty)
 		host_faulty_run(port->faulty, now_ns);
+	port->wire.now_ns = now_ns;
 	taken = host_local_receive(port->local, &limit, pass_take, port);
 	port->more = nic_run(port->nic, &budget, now_ns);
 	pass_flush_udp(port);

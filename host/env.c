@@ -138,6 +138,26 @@ static int env_block(void *ctx, uint32_t *block)
 	return result;
 }
 
+/* Members of this port send to everybody who listens; what comes over UDP, to a group's socket. */
+static int env_join(void *ctx, const uint8_t gid[static 16])
+{
+	struct host_port *port = (struct host_port *)ctx;
+	int result = host_udp_group_join(&port->udp, gid);
+
+	if (result == 0 && port->group_count++ == 0)
+		host_local_listen(port->local, true);
+	return result;
+}
+
+static void env_leave(void *ctx, const uint8_t gid[static 16])
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	host_udp_group_leave(&port->udp, gid);
+	if (--port->group_count == 0)
+		host_local_listen(port->local, false);
+}
+
 static void env_event(void *ctx, const struct nic_event *event)
 {
 	struct host_port *port = (struct host_port *)ctx;
@@ -155,7 +175,8 @@ static struct host_pcap_around around_of(const struct host_port *port, bool outg
 					  .udp_sport = path->udp_sport,
 					  .dont_fragment = true};
 
-	if (outgoing && port->wire.open == HOST_WAY_UDP) {
+	if (outgoing && (port->wire.open == HOST_WAY_UDP ||
+			 (port->wire.open == HOST_WAY_GROUP && port->wire.over_udp))) {
 		struct host_udp_around udp = host_udp_around(&port->udp);
 
 		around.udp_sport = udp.udp_sport;
@@ -213,6 +234,8 @@ void host_port_env(struct host_port *port, struct nic_env *env)
 		.qpn_block = env_block,
 		.event = env_event,
 		.packet = port->pcap ? env_packet : NULL,
+		.group_join = env_join,
+		.group_leave = env_leave,
 		.sync_begin = port->config.sync_begin ? env_sync_begin : NULL,
 		.sync_end = port->config.sync_end ? env_sync_end : NULL,
 	};

@@ -3,6 +3,7 @@
 #include "host/local.h"
 
 #include "base/assert.h"
+#include "host/path.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -38,6 +39,7 @@ struct local_tx {
 	uint32_t head;                  /* last known ring->head */
 	uint32_t cell_count;            /* cells in slots from head to tail */
 	uint16_t cells[SHM_SLOT_COUNT]; /* of each of those slots, or NO_CELL */
+	uint64_t full_ns; /* since when a group's packets find no room; 0: they do */
 	/* what commit will store */
 	uint16_t next_cell;
 	uint64_t word;
@@ -92,6 +94,7 @@ void host_local_init(struct host_local *local, struct host_registry *registry)
 	local->fences =
 	    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
 	atomic_store(&local->self->fences, local->fences);
+	host_local_listen(local, false);
 	local->pool.base = host_registry_pool(registry, registry->slot)->bytes;
 	local->pool.free_count = SHM_CELL_COUNT;
 	for (uint32_t i = 0; i < SHM_CELL_COUNT; i++)
@@ -191,9 +194,13 @@ static void tx_refresh(struct host_local *local, struct local_tx *tx)
 		tx_retire(local, tx, head);
 }
 
-static bool tx_may_have_cell(const struct host_local *local, const struct local_tx *tx)
+/* Whether there is a cell for the peer, if `spare` others are taken first. */
+static bool tx_may_have_cell(const struct host_local *local, const struct local_tx *tx,
+			     uint32_t spare)
 {
-	return local->pool.free_count > 0 && tx->cell_count < SHARE * local->pool.free_count;
+	uint32_t free_count = local->pool.free_count;
+
+	return free_count > spare && tx->cell_count < SHARE * (free_count - spare);
 }
 
 /* Memory for the next piece of the pool, before its first use. */
@@ -209,16 +216,21 @@ static bool pool_populate(struct local_pool *pool, uint32_t end)
 	return true;
 }
 
+static void refresh_all(struct host_local *local)
+{
+	for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++)
+		if (local->tx[i] && local->tx[i]->cell_count)
+			tx_refresh(local, local->tx[i]);
+}
+
 static uint8_t *tx_cell(struct host_local *local, struct local_tx *tx)
 {
 	struct local_pool *pool = &local->pool;
 	uint32_t off;
 
-	if (!tx_may_have_cell(local, tx)) {
-		for (uint32_t i = 0; i < SHM_MEMBER_MAX; i++)
-			if (local->tx[i] && local->tx[i]->cell_count)
-				tx_refresh(local, local->tx[i]);
-		if (!tx_may_have_cell(local, tx))
+	if (!tx_may_have_cell(local, tx, 0)) {
+		refresh_all(local);
+		if (!tx_may_have_cell(local, tx, 0))
 			return NULL;
 	}
 	tx->next_cell = pool->free[pool->free_first];
@@ -255,31 +267,36 @@ uint8_t *host_local_void(struct host_local *local)
 	return local_scratch(local, &local->counters.tx_drop_nobody);
 }
 
-static uint8_t *reserve(struct host_local *local, uint32_t dqpn, uint64_t kind, size_t len)
+/* Whether the ring to the peer may be written to; NULL: there is nobody. */
+static struct local_tx *tx_to(struct host_local *local, uint32_t slot)
 {
-	int owner = host_registry_owner(local->registry, dqpn);
-	struct shm_member *peer;
-	struct local_tx *tx;
-	uint8_t *room = NULL;
+	struct local_tx *tx = tx_of(local, slot);
+	const struct shm_member *peer;
 
-	ASSERT(!local->open);
-	ASSERT(!local->open_scratch);
-	ASSERT(len <= SHM_PACKET_BYTES_MAX);
-	tx = owner < 0 ? NULL : tx_of(local, (uint32_t)owner);
 	if (!tx)
-		return local_scratch(local, &local->counters.tx_drop_nobody);
-	peer = host_registry_member(local->registry, tx->slot);
+		return NULL;
+	peer = host_registry_member(local->registry, slot);
 	if (!tx->ready || tx->dead ||
 	    tx->generation != atomic_load_explicit(&peer->generation, memory_order_relaxed)) {
 		if (!tx_open(local, tx))
-			return local_scratch(local, &local->counters.tx_drop_dead);
+			return NULL;
 	}
-	if (tx->ready)
-		room = tx_room(local, tx, kind, len);
+	return tx;
+}
+
+static void set_blocked(struct host_local *local, const struct local_tx *tx)
+{
+	bit_set(local->blocked, tx->slot);
+	local->any_blocked = true;
+	local->counters.tx_full++;
+}
+
+static uint8_t *reserve_tx(struct host_local *local, struct local_tx *tx, uint64_t kind, size_t len)
+{
+	uint8_t *room = tx->ready ? tx_room(local, tx, kind, len) : NULL;
+
 	if (!room) {
-		bit_set(local->blocked, tx->slot);
-		local->any_blocked = true;
-		local->counters.tx_full++;
+		set_blocked(local, tx);
 		return NULL;
 	}
 	local->open = tx;
@@ -287,8 +304,38 @@ static uint8_t *reserve(struct host_local *local, uint32_t dqpn, uint64_t kind, 
 	return room;
 }
 
-uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len)
+static uint8_t *reserve(struct host_local *local, uint32_t dqpn, uint64_t kind, size_t len)
 {
+	int owner = host_registry_owner(local->registry, dqpn);
+	struct local_tx *tx;
+
+	ASSERT(!local->open);
+	ASSERT(!local->open_scratch);
+	ASSERT(len <= SHM_PACKET_BYTES_MAX);
+	if (owner < 0)
+		return local_scratch(local, &local->counters.tx_drop_nobody);
+	tx = tx_to(local, (uint32_t)owner);
+	if (!tx)
+		return local_scratch(local, &local->counters.tx_drop_dead);
+	return reserve_tx(local, tx, kind, len);
+}
+
+/* What precedes a datagram, if it has room of its own; returns where the packet goes. */
+static uint8_t *put_path(struct host_local *local, uint8_t *room, const struct nic_path *path)
+{
+	struct shm_path before = host_path_pack(path);
+
+	if (!room || local->open_scratch)
+		return room;
+	memcpy(room, &before, sizeof(before));
+	return room + sizeof(before);
+}
+
+uint8_t *host_local_reserve(struct host_local *local, const struct nic_path *path, uint32_t dqpn,
+			    size_t len)
+{
+	if (path && path->datagram)
+		return put_path(local, reserve(local, dqpn, SHM_KIND_PATH, len), path);
 	return reserve(local, dqpn, len <= SHM_INLINE_BYTES ? SHM_KIND_INLINE : SHM_KIND_CELL, len);
 }
 
@@ -302,8 +349,11 @@ bool host_local_hand_on(struct host_local *local, uint32_t dqpn, const struct sh
 	room = reserve(local, dqpn, SHM_KIND_FOREIGN, len);
 	if (!room)
 		return false;
-	memcpy(room, foreign, sizeof(*foreign));
-	memcpy(room + sizeof(*foreign), packet, len);
+	if (!local->open_scratch) {
+		memcpy(room, foreign, sizeof(*foreign));
+		room += sizeof(*foreign);
+	}
+	memcpy(room, packet, len);
 	host_local_commit(local);
 	return true;
 }
@@ -334,6 +384,83 @@ void host_local_cancel(struct host_local *local)
 	ASSERT(local->open || local->open_scratch);
 	local->open = NULL;
 	local->open_scratch = false;
+}
+
+/* ---- sending to groups ---------------------------------------------------------------------- */
+
+void host_local_listen(struct host_local *local, bool listening)
+{
+	_Atomic uint64_t *word =
+	    &host_registry_port(local->registry)->listening[local->registry->slot / 64];
+	uint64_t bit = 1ull << local->registry->slot % 64;
+
+	if (listening)
+		atomic_fetch_or(word, bit);
+	else
+		atomic_fetch_and(word, ~bit);
+}
+
+/* Room for one more, with spare cells beside the one that it takes. */
+static bool has_room(struct host_local *local, struct local_tx *tx, uint32_t spare)
+{
+	if (!tx->ready)
+		return false;
+	if (tx->tail - tx->head == SHM_SLOT_COUNT)
+		tx_refresh(local, tx);
+	if (!tx_may_have_cell(local, tx, spare))
+		refresh_all(local);
+	return tx->tail - tx->head != SHM_SLOT_COUNT && tx_may_have_cell(local, tx, spare);
+}
+
+/* false: this member has to be waited for. */
+static bool add_listener(struct host_local *local, uint32_t slot, uint64_t now_ns)
+{
+	struct local_tx *tx = tx_to(local, slot);
+
+	if (!tx)
+		return true;
+	if (has_room(local, tx, local->listener_count)) {
+		tx->full_ns = 0;
+		local->listeners[local->listener_count++] = (uint16_t)slot;
+		return true;
+	}
+	set_blocked(local, tx);
+	if (tx->full_ns == 0)
+		tx->full_ns = now_ns;
+	return now_ns - tx->full_ns > HOST_GROUP_PATIENCE_NS;
+}
+
+bool host_local_group_room(struct host_local *local, uint64_t now_ns)
+{
+	struct shm_port *port = host_registry_port(local->registry);
+	bool room = true;
+
+	local->listener_count = 0;
+	for (uint32_t w = 0; w < SHM_WORD_COUNT; w++) {
+		uint64_t bits = atomic_load_explicit(&port->listening[w], memory_order_relaxed);
+
+		for (; bits; bits &= bits - 1)
+			room &= add_listener(local, w * 64 + (uint32_t)__builtin_ctzll(bits),
+					     now_ns);
+	}
+	return room;
+}
+
+void host_local_group_send(struct host_local *local, const struct nic_path *path,
+			   const uint8_t *packet, size_t len)
+{
+	for (uint32_t i = 0; i < local->listener_count; i++) {
+		struct local_tx *tx = tx_to(local, local->listeners[i]);
+		uint8_t *room = tx ? reserve_tx(local, tx, SHM_KIND_PATH, len) : NULL;
+
+		if (!room) {
+			local->counters.tx_drop_group++;
+			continue;
+		}
+		memcpy(put_path(local, room, path), packet, len);
+		host_local_commit(local);
+		local->counters.tx_group++;
+	}
 }
 
 bool host_local_untaken(struct host_local *local, uint32_t dqpn)
@@ -449,9 +576,15 @@ static void rx_fetch(struct local_rx *rx, uint32_t off, uint32_t len)
 	}
 }
 
+/* What may precede a packet. */
+union rx_before {
+	struct shm_foreign foreign;
+	struct shm_path path;
+};
+
 /* Where the packet of the slot lies, or NULL if the slot makes no sense. */
 static const uint8_t *rx_packet(struct local_rx *rx, uint32_t index, uint64_t word, uint32_t *len,
-				struct shm_foreign *foreign)
+				union rx_before *info)
 {
 	const struct shm_slot *slot = &rx->ring->slots[index];
 	uint32_t before = 0;
@@ -464,14 +597,17 @@ static const uint8_t *rx_packet(struct local_rx *rx, uint32_t index, uint64_t wo
 	case SHM_KIND_INLINE:
 		return *len <= SHM_INLINE_BYTES ? slot->packet : NULL;
 	case SHM_KIND_FOREIGN:
-		before = sizeof(*foreign);
+		before = sizeof(info->foreign);
+		/* fallthrough */
+	case SHM_KIND_PATH:
+		before = before ? before : sizeof(info->path);
 		/* fallthrough */
 	case SHM_KIND_CELL:
 		off = *(const volatile uint32_t *)&slot->pool_off;
 		if (off > SHM_POOL_BYTES - *len - before)
 			return NULL;
 		rx_fetch(rx, off, before + *len);
-		memcpy(foreign, rx->pool->bytes + off, before);
+		memcpy(info, rx->pool->bytes + off, before);
 		return rx->pool->bytes + off + before;
 	}
 	return NULL;
@@ -485,6 +621,24 @@ struct rx_run {
 	void *ctx;
 };
 
+/* Gives the packet to whom it may concern, with what was before it. */
+static void rx_take(struct host_local *local, const struct rx_run *run, uint64_t kind,
+		    const union rx_before *before, const uint8_t *packet, uint32_t len)
+{
+	struct nic_path path;
+
+	if (kind == SHM_KIND_FOREIGN) {
+		local->foreign = &before->foreign;
+		local->counters.rx_foreign++;
+	} else if (kind == SHM_KIND_PATH) {
+		path = host_path_unpack(&before->path);
+		local->path = &path;
+	}
+	run->take(run->ctx, packet, len);
+	local->foreign = NULL;
+	local->path = NULL;
+}
+
 static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_run *run)
 {
 	while (run->packets < run->limit->packets && run->bytes < run->limit->bytes) {
@@ -492,14 +646,14 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 		uint64_t word =
 		    atomic_load_explicit(&rx->ring->slots[index].word, memory_order_acquire);
 		const uint8_t *packet;
-		struct shm_foreign foreign;
+		union rx_before before;
 		uint32_t len;
 
 		if ((uint32_t)word != rx->head || word >> 48 == SHM_KIND_NONE)
 			return;
 		run->packets++;
 		rx->head++;
-		packet = rx_packet(rx, index, word, &len, &foreign);
+		packet = rx_packet(rx, index, word, &len, &before);
 		if (!packet) {
 			local->counters.rx_drop_malformed++;
 			continue;
@@ -508,10 +662,10 @@ static void rx_drain(struct host_local *local, struct local_rx *rx, struct rx_ru
 		run->bytes += len;
 		local->counters.rx_packets++;
 		local->counters.rx_bytes += len;
-		local->foreign = word >> 48 == SHM_KIND_FOREIGN ? &foreign : NULL;
-		local->counters.rx_foreign += local->foreign != NULL;
-		run->take(run->ctx, packet, len);
-		local->foreign = NULL;
+		if (word >> 48 <= SHM_KIND_CELL)
+			run->take(run->ctx, packet, len);
+		else
+			rx_take(local, run, word >> 48, &before, packet, len);
 	}
 }
 

@@ -27,6 +27,7 @@
 #define HOST_LOCAL_H
 
 #include "host/registry.h"
+#include "nic/nic.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,7 +57,8 @@ struct local_rx {
 #define HOST_LOCAL_COUNTERS(X)                                                             \
 	X(tx_packets)                                                                      \
 	X(tx_bytes) X(tx_drop_nobody) X(tx_drop_dead) X(tx_full) X(rx_packets) X(rx_bytes) \
-	    X(rx_drop_malformed) X(rx_foreign) X(wakes_sent) X(rings_opened)
+	    X(rx_drop_malformed) X(rx_foreign) X(wakes_sent) X(rings_opened) X(tx_group)   \
+		X(tx_drop_group)
 
 struct host_local_counters {
 #define X(name) uint64_t name;
@@ -87,6 +89,10 @@ struct host_local {
 	_Atomic bool any_suspects; /* may be read without the lock */
 	/* While take has a packet that another member handed on: what was around it. Else NULL. */
 	const struct shm_foreign *foreign;
+	/* Likewise, of a datagram: the path that its sender sent it along. */
+	const struct nic_path *path;
+	uint32_t listener_count; /* that the last host_local_group_room found with room */
+	uint16_t listeners[SHM_MEMBER_MAX];
 	struct host_local_counters counters;
 	uint8_t scratch[SHM_PACKET_BYTES_MAX];
 };
@@ -98,17 +104,30 @@ void host_local_init(struct host_local *local, struct host_registry *registry);
 void host_local_free(struct host_local *local);
 
 /*
- * host_local_reserve - room for len bytes (at most SHM_PACKET_BYTES_MAX) to the owner of dqpn,
- * 8-byte aligned; as nic_env.tx_reserve. NULL: full. host_local_commit makes them visible, cancel
- * forgets.
+ * host_local_reserve - room for len bytes (of a packet) to the owner of dqpn, 8-byte aligned; as
+ * nic_env.tx_reserve. NULL: full. host_local_commit makes them visible, cancel forgets. path: of
+ * a datagram, for its receiver to see; may be NULL.
  */
-uint8_t *host_local_reserve(struct host_local *local, uint32_t dqpn, size_t len);
+uint8_t *host_local_reserve(struct host_local *local, const struct nic_path *path, uint32_t dqpn,
+			    size_t len);
 void host_local_commit(struct host_local *local);
 void host_local_cancel(struct host_local *local);
 /* host_local_hand_on - sends a packet that came from elsewhere to the owner of dqpn. false: not
  * now, or the packet is too long. */
 bool host_local_hand_on(struct host_local *local, uint32_t dqpn, const struct shm_foreign *foreign,
 			const uint8_t *packet, size_t len);
+
+/*
+ * Multicast: a packet goes to every member that listens, oneself too.
+ * host_local_listen - whether this member does.
+ * host_local_group_room - whether all that listen have room for a packet now; who has had none for
+ * HOST_GROUP_PATIENCE_NS is passed over. host_local_group_send - sends it to those.
+ */
+#define HOST_GROUP_PATIENCE_NS 400000000u
+void host_local_listen(struct host_local *local, bool listening);
+bool host_local_group_room(struct host_local *local, uint64_t now_ns);
+void host_local_group_send(struct host_local *local, const struct nic_path *path,
+			   const uint8_t *packet, size_t len);
 
 /* host_local_void - room for a packet that nobody will get, because no wire leads to its peer. */
 uint8_t *host_local_void(struct host_local *local);

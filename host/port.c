@@ -153,6 +153,8 @@ static size_t fds_to_keep(const struct host_port *port, int keep[static 3 + HOST
 		keep[count++] = port->bell.fd;
 	for (int i = 0; i < HOST_UDP_FDS && port->udp.opened; i++)
 		keep[count++] = port->udp.fds[i];
+	if (port->udp.groups.opened)
+		keep[count++] = port->udp.groups.hand[1];
 	return count;
 }
 
@@ -254,9 +256,17 @@ static int port_join(struct host_port *port)
 	return result;
 }
 
+/* The application has joined or left multicast groups. */
+static void port_take_groups(struct host_port *port)
+{
+	host_lock_acquire(&port->lock);
+	host_udp_groups_take(&port->udp);
+	host_engine_finish(port);
+}
+
 static void port_answer(struct host_port *port)
 {
-	enum { DONE = HOST_DOOR_COUNT, UDP, BELL, COUNT };
+	enum { DONE = HOST_DOOR_COUNT, UDP, BELL, HAND, COUNT };
 	struct pollfd fds[COUNT];
 
 	for (int i = 0; i < HOST_DOOR_COUNT; i++)
@@ -265,11 +275,15 @@ static void port_answer(struct host_port *port)
 	fds[UDP] = (struct pollfd){.fd = port->udp.up ? port->udp.fds[HOST_UDP_EPOLL] : -1,
 				   .events = POLLIN};
 	fds[BELL] = (struct pollfd){.fd = port->bell.fd, .events = POLLIN};
+	fds[HAND] = (struct pollfd){.fd = port->own_table ? port->udp.groups.hand[1] : -1,
+				    .events = POLLIN};
 	for (;;) {
 		if (poll(fds, COUNT, -1) < 0)
 			continue;
 		if (fds[DONE].revents)
 			return;
+		if (fds[HAND].revents)
+			port_take_groups(port);
 		if (fds[UDP].revents && host_udp_woken(&port->udp))
 			host_engine_datagrams(port);
 		if (fds[BELL].revents)

@@ -51,6 +51,7 @@ struct host_port {
 	struct host_local *local;     /* [lock] */
 	struct host_udp udp;          /* [lock] */
 	struct host_wire wire;        /* [lock] */
+	uint32_t group_count;         /* [lock] multicast groups that the NIC has joined */
 	const struct host_udp_packet *incoming; /* [lock] from UDP, while the NIC has it */
 	struct host_clock clock;      /* [lock] */
 	uint64_t deadline_ns;         /* [lock] of the NIC, after the last pass */

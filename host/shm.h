@@ -39,7 +39,7 @@ enum {
 	 */
 	SHM_POOL_BYTES = 4 << 20,
 	SHM_CELL_COUNT = SHM_POOL_BYTES / SHM_CELL_BYTES,
-	SHM_VERSION = 3,
+	SHM_VERSION = 4,
 };
 
 #define SHM_MAGIC          0x74726f7035676972ull /* "rig5port" */
@@ -70,6 +70,8 @@ struct shm_port {
 	uint16_t lid; /* of an InfiniBand port; 0: Ethernet */
 	char address[64];
 	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t block_next; /* where to look for a free block */
+	/* Members that want what is sent to multicast groups; each changes its own bit. */
+	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t listening[SHM_WORD_COUNT];
 	_Alignas(4096) _Atomic uint16_t owners[SHM_BLOCK_COUNT]; /* slot + 1, 0: nobody's */
 	struct shm_group group;
 };
@@ -115,6 +117,20 @@ enum shm_kind {
 	/* 3 is kept for a packet whose payload the receiver pulls from the sender's memory. */
 	SHM_KIND_FOREIGN = 4, /* as CELL; came from another host, and goes to the member it is for:
 				 struct shm_foreign is at pool_off, the packet behind it */
+	SHM_KIND_PATH = 5,    /* likewise; a datagram, behind a struct shm_path */
+};
+
+/* The path of a datagram, as its sender named it: struct nic_path. */
+struct shm_path {
+	uint8_t dgid[16];
+	uint8_t sgid[16];
+	uint32_t flow_label;
+	uint16_t dlid;
+	uint16_t slid;
+	uint8_t sl;
+	uint8_t traffic_class;
+	uint8_t hop_limit;
+	uint8_t zero[5];
 };
 
 /* What was around a packet that one member got over UDP and hands on to another. */
@@ -154,10 +170,12 @@ _Static_assert(sizeof(struct shm_slot) == SHM_LINE_BYTES, "a slot is a cache lin
 _Static_assert(sizeof(struct shm_member) == 256, "members keep their lines apart");
 _Static_assert(sizeof(struct shm_ring) == SHM_RING_BYTES, "ring");
 _Static_assert(sizeof(struct shm_foreign) == 24, "what precedes a packet from elsewhere");
+_Static_assert(sizeof(struct shm_path) == 48, "what precedes a datagram");
 _Static_assert(sizeof(struct shm_port) <= SHM_MEMBERS_OFFSET, "port");
 _Static_assert(SHM_MEMBERS_OFFSET + SHM_MEMBER_MAX * sizeof(struct shm_member) <= SHM_RINGS_OFFSET,
 	       "members");
 _Static_assert(SHM_CELL_COUNT <= 1024, "cells");
+_Static_assert(sizeof(struct shm_path) + 64 + 4096 <= SHM_CELL_BYTES, "the largest packet");
 _Static_assert(SHM_POOLS_OFFSET % 4096 == 0, "pools start on a page");
 
 #endif

@@ -28,6 +28,7 @@ enum {
 	TX_BUFFER_BYTES = 4 << 20,
 	FORK_FDS = 256,
 	BIND_TRIES = 256,
+	HOP_LIMIT_DEFAULT = 64, /* as udp_tx.c takes it for granted */
 };
 
 /* ---- a child of fork keeps no socket of ours --------------------------------------------------
@@ -37,7 +38,7 @@ enum {
 static _Atomic int fork_fds[FORK_FDS]; /* 0: free; descriptor + 1 */
 static _Atomic uint64_t fork_cookies[FORK_FDS];
 
-static uint64_t cookie_of(int fd)
+uint64_t host_udp_cookie(int fd)
 {
 	uint64_t cookie = 0;
 	socklen_t len = sizeof(cookie);
@@ -52,7 +53,7 @@ static void fork_close(void)
 	for (int i = 0; i < FORK_FDS; i++) {
 		int fd = atomic_load(&fork_fds[i]) - 1;
 
-		if (fd >= 0 && cookie_of(fd) == atomic_load(&fork_cookies[i]))
+		if (fd >= 0 && host_udp_cookie(fd) == atomic_load(&fork_cookies[i]))
 			close(fd);
 		atomic_store(&fork_fds[i], 0);
 	}
@@ -63,7 +64,7 @@ static void fork_watch_once(void)
 	pthread_atfork(NULL, NULL, fork_close);
 }
 
-static void fork_watch(int fd, uint64_t cookie)
+void host_udp_fork_watch(int fd, uint64_t cookie)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -78,7 +79,7 @@ static void fork_watch(int fd, uint64_t cookie)
 	}
 }
 
-static void fork_unwatch(int fd)
+void host_udp_fork_unwatch(int fd)
 {
 	for (int i = 0; i < FORK_FDS; i++) {
 		int entry = fd + 1;
@@ -104,6 +105,7 @@ void host_udp_init(struct host_udp *udp)
 	memset(udp, 0, sizeof(*udp));
 	for (int i = 0; i < HOST_UDP_FDS; i++)
 		udp->fds[i] = -1;
+	host_udp_groups_init(&udp->groups);
 }
 
 int host_udp_open(struct host_udp *udp, const char *address)
@@ -119,11 +121,13 @@ int host_udp_open(struct host_udp *udp, const char *address)
 			udp->open_error = error;
 			return error;
 		}
-		udp->cookies[i] = i == HOST_UDP_EPOLL ? 0 : cookie_of(udp->fds[i]);
+		udp->cookies[i] = i == HOST_UDP_EPOLL ? 0 : host_udp_cookie(udp->fds[i]);
 		if (i != HOST_UDP_EPOLL)
-			fork_watch(udp->fds[i], udp->cookies[i]);
+			host_udp_fork_watch(udp->fds[i], udp->cookies[i]);
 	}
 	udp->opened = true;
+	/* Without, there is no multicast to other ports. */
+	(void)host_udp_groups_open(&udp->groups);
 	return 0;
 }
 
@@ -135,7 +139,7 @@ static bool option(int fd, int level, int name, int value)
 }
 
 /* Beyond what the system allows everybody, where we may. */
-static void buffer_sizes(int fd)
+void host_udp_buffer_sizes(int fd)
 {
 	if (!option(fd, SOL_SOCKET, SO_RCVBUFFORCE, RX_BUFFER_BYTES))
 		(void)option(fd, SOL_SOCKET, SO_RCVBUF, RX_BUFFER_BYTES);
@@ -180,12 +184,8 @@ static int bind_flow(struct host_udp *udp, int which)
 	return -EADDRINUSE;
 }
 
-static bool prepare_rx(struct host_udp *udp)
+bool host_udp_rx_options(const struct host_udp *udp, int fd)
 {
-	int fd = udp->fds[HOST_UDP_RX];
-
-	if (!option(fd, SOL_SOCKET, SO_REUSEPORT, 1))
-		return false;
 	(void)option(fd, IPPROTO_UDP, UDP_GRO, 1);
 	/* RoCE v2 leaves the UDP checksum out; over IPv6 the kernel drops such datagrams unless
 	 * told [rxe]. */
@@ -214,22 +214,40 @@ static uint32_t window_of(int fd)
 	return bytes < HOST_UDP_WINDOW_BYTES ? (uint32_t)bytes : HOST_UDP_WINDOW_BYTES;
 }
 
+/* Groups are reached through the port's interface, whatever the routes say; one that does no
+ * multicast does without. */
+static void multicast_out(const struct host_udp *udp, int fd)
+{
+	struct ip_mreqn out = {.imr_ifindex = (int)udp->interface.index};
+
+	if (udp->ipv4) {
+		(void)setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &out, sizeof(out));
+		(void)option(fd, IPPROTO_IP, IP_MULTICAST_TTL, HOP_LIMIT_DEFAULT);
+	} else {
+		(void)option(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, (int)udp->interface.index);
+		(void)option(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, HOP_LIMIT_DEFAULT);
+	}
+}
+
 static int prepare_fds(struct host_udp *udp)
 {
 	struct epoll_event event = {.events = 0};
-	int result = prepare_rx(udp) ? 0 : -errno;
+	int rx = udp->fds[HOST_UDP_RX];
+	bool good = option(rx, SOL_SOCKET, SO_REUSEPORT, 1) && host_udp_rx_options(udp, rx);
+	int result = good ? 0 : -errno;
 
 	for (int i = 0; i < HOST_UDP_FLOWS && result == 0; i++) {
 		if (!no_fragments(udp, udp->fds[i]))
 			return -errno;
+		multicast_out(udp, udp->fds[i]);
 		result = bind_flow(udp, i);
 	}
 	if (result < 0)
 		return result;
 	for (int i = 0; i <= HOST_UDP_RX; i++)
-		buffer_sizes(udp->fds[i]);
-	udp->window_bytes = window_of(udp->fds[HOST_UDP_RX]);
-	if (epoll_ctl(udp->fds[HOST_UDP_EPOLL], EPOLL_CTL_ADD, udp->fds[HOST_UDP_RX], &event) != 0)
+		host_udp_buffer_sizes(udp->fds[i]);
+	udp->window_bytes = window_of(rx);
+	if (epoll_ctl(udp->fds[HOST_UDP_EPOLL], EPOLL_CTL_ADD, rx, &event) != 0)
 		return -errno;
 	return 0;
 }
@@ -268,11 +286,13 @@ int host_udp_bind_rx(struct host_udp *udp)
 
 void host_udp_close_app(struct host_udp *udp)
 {
+	if (!udp->app_closed)
+		host_udp_groups_close_app(udp);
 	for (int i = 0; i < HOST_UDP_EPOLL && !udp->app_closed; i++) {
 		if (udp->fds[i] < 0)
 			continue;
-		fork_unwatch(udp->fds[i]);
-		if (cookie_of(udp->fds[i]) == udp->cookies[i])
+		host_udp_fork_unwatch(udp->fds[i]);
+		if (host_udp_cookie(udp->fds[i]) == udp->cookies[i])
 			close(udp->fds[i]);
 		else
 			atomic_store(&udp->app_lost, true);
@@ -291,13 +311,15 @@ void host_udp_close_rx(struct host_udp *udp)
 	udp->up = false;
 	if (!udp->opened || udp->rx_closed)
 		return;
-	if (host_in_own_table() || cookie_of(fd) == udp->cookies[HOST_UDP_RX])
+	if (host_in_own_table() || host_udp_cookie(fd) == udp->cookies[HOST_UDP_RX])
 		close(fd);
 	udp->rx_closed = true;
 }
 
 void host_udp_close(struct host_udp *udp)
 {
+	if (udp->opened)
+		host_udp_groups_close(udp);
 	for (int i = 0; i < HOST_UDP_FDS && udp->opened && host_in_own_table(); i++)
 		if (i != HOST_UDP_RX || !udp->rx_closed)
 			close(udp->fds[i]);
@@ -312,20 +334,26 @@ void host_udp_close(struct host_udp *udp)
 	udp->rx = NULL;
 }
 
-bool host_udp_may_use(struct host_udp *udp, int which, uint64_t now_ns)
+bool host_udp_still_there(struct host_udp *udp, int fd, uint64_t cookie, uint64_t *checked_ns,
+			  uint64_t now_ns)
 {
-	if (host_in_own_table())
-		return true;
 	if (atomic_load_explicit(&udp->app_lost, memory_order_relaxed))
 		return false;
-	if (now_ns - udp->checked_ns[which] < CHECK_NS)
+	if (now_ns - *checked_ns < CHECK_NS)
 		return true;
-	if (cookie_of(udp->fds[which]) != udp->cookies[which]) {
+	if (host_udp_cookie(fd) != cookie) {
 		atomic_store(&udp->app_lost, true);
 		return false;
 	}
-	udp->checked_ns[which] = now_ns;
+	*checked_ns = now_ns;
 	return true;
+}
+
+bool host_udp_may_use(struct host_udp *udp, int which, uint64_t now_ns)
+{
+	return host_in_own_table() ||
+	       host_udp_still_there(udp, udp->fds[which], udp->cookies[which],
+				    &udp->checked_ns[which], now_ns);
 }
 
 /* ---- hot and cold ---------------------------------------------------------------------------- */
@@ -339,7 +367,13 @@ bool host_udp_cool(struct host_udp *udp, uint64_t now_ns)
 	if (!host_udp_may_use(udp, HOST_UDP_RX, now_ns))
 		return false;
 	atomic_store(&udp->hot, false);
-	/* Level triggered: what is in the socket already counts. */
+	/* Level triggered: what is in a socket already counts. */
+	for (uint32_t i = 0; i < udp->groups.count; i++) {
+		int fd = host_udp_group_fd(udp, &udp->groups.groups[i], now_ns);
+
+		if (udp->groups.groups[i].joined && fd >= 0)
+			(void)epoll_ctl(udp->fds[HOST_UDP_EPOLL], EPOLL_CTL_MOD, fd, &event);
+	}
 	if (epoll_ctl(udp->fds[HOST_UDP_EPOLL], EPOLL_CTL_MOD, udp->fds[HOST_UDP_RX], &event) == 0)
 		return true;
 	atomic_store(&udp->hot, !host_in_own_table());

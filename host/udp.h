@@ -26,6 +26,7 @@
 
 #include "host/addr.h"
 #include "host/seal.h"
+#include "host/udp_group.h"
 #include "nic/nic.h"
 
 #include <stdatomic.h>
@@ -131,6 +132,7 @@ struct host_udp {
 	struct host_udp_learnt learnt;
 	uint64_t rx_empties; /* how often the receive socket was found empty */
 	uint64_t busy_ns; /* when something last came or went */
+	struct host_udp_groups groups;
 	struct udp_tx tx;
 	struct udp_messages *messages; /* for sendmmsg */
 	struct udp_rx *rx;
@@ -225,6 +227,17 @@ bool host_udp_woken(struct host_udp *udp);
 
 /* ---- inside ---------------------------------------------------------------------------------- */
 
+/* Which socket a descriptor is; those that a child of fork closes. */
+uint64_t host_udp_cookie(int fd);
+void host_udp_fork_watch(int fd, uint64_t cookie);
+void host_udp_fork_unwatch(int fd);
+void host_udp_buffer_sizes(int fd);
+/* host_udp_rx_options - what every receiving socket has. */
+bool host_udp_rx_options(const struct host_udp *udp, int fd);
+/* host_udp_still_there - whether the application still has that socket at fd; looked at once a
+ * millisecond. If not, the port's own threads do all the work from now on. */
+bool host_udp_still_there(struct host_udp *udp, int fd, uint64_t cookie, uint64_t *checked_ns,
+			  uint64_t now_ns);
 /* host_udp_may_use - whether fds[which] is still what it was, in the table of this thread. */
 bool host_udp_may_use(struct host_udp *udp, int which, uint64_t now_ns);
 int host_udp_rx_init(struct host_udp *udp);

@@ -41,6 +41,13 @@ int host_udp_rx_init(struct host_udp *udp)
 	return 0;
 }
 
+/* Where what is being received comes to. */
+struct rx_to {
+	int fd;
+	const uint8_t *ip;  /* the address, as a GID */
+	const uint8_t *gid; /* what the NIC calls it: of a group, not always the same */
+};
+
 struct rx_run {
 	struct host_udp *udp;
 	void (*take)(void *ctx, const struct host_udp_packet *packet);
@@ -113,7 +120,7 @@ static bool is_of_others(const struct host_udp *udp, const uint8_t sgid[static 1
 	return memcmp(sgid, udp->gid, 16) != 0 && roce_gid_is_ipv4(sgid) == udp->ipv4;
 }
 
-static void take_message(struct rx_run *run, uint32_t i)
+static void take_message(struct rx_run *run, const struct rx_to *to, uint32_t i)
 {
 	struct host_udp *udp = run->udp;
 	struct mmsghdr *message = &udp->rx->messages[i];
@@ -129,12 +136,13 @@ static void take_message(struct rx_run *run, uint32_t i)
 	host_addr_to_gid(&udp->rx->addrs[i], packet.sgid);
 	packet.udp_sport = port_of(&udp->rx->addrs[i]);
 	packet.rx = (struct nic_rx){
-	    .sgid = packet.sgid, .dgid = udp->gid, .traffic_class = traffic_class};
+	    .sgid = packet.sgid, .dgid = to->gid, .traffic_class = traffic_class};
 	if (!is_of_others(udp, packet.sgid)) {
-		udp->counters.rx_drop_address++;
+		/* What went to a group comes back, too: that is all right. */
+		udp->counters.rx_drop_address += to->fd == udp->fds[HOST_UDP_RX];
 		return;
 	}
-	host_seal_init(&seal, packet.sgid, udp->gid, packet.udp_sport);
+	host_seal_init(&seal, packet.sgid, to->ip, packet.udp_sport);
 	if (segment_bytes == 0 || segment_bytes > len)
 		segment_bytes = len;
 	for (size_t at = 0, n = 0; at < len; at += segment_bytes, n++)
@@ -142,7 +150,7 @@ static void take_message(struct rx_run *run, uint32_t i)
 			     len - at < segment_bytes ? len - at : segment_bytes, (uint16_t)n);
 }
 
-static int receive_some(struct host_udp *udp)
+static int receive_some(struct host_udp *udp, int fd)
 {
 	struct udp_rx *rx = udp->rx;
 
@@ -155,23 +163,50 @@ static int receive_some(struct host_udp *udp)
 				    .msg_control = rx->controls[i].buf,
 				    .msg_controllen = sizeof(rx->controls[i].buf)};
 	udp->counters.rx_calls++;
-	return recvmmsg(udp->fds[HOST_UDP_RX], rx->messages, MESSAGES, MSG_DONTWAIT, NULL);
+	return recvmmsg(fd, rx->messages, MESSAGES, MSG_DONTWAIT, NULL);
+}
+
+/* true: to's socket is empty. */
+static bool receive_from(struct rx_run *run, const struct rx_to *to,
+			 const struct host_udp_limit *limit)
+{
+	int count = MESSAGES;
+
+	while (count == MESSAGES && run->packets < limit->packets && run->bytes < limit->bytes) {
+		count = receive_some(run->udp, to->fd);
+		for (int i = 0; i < count; i++)
+			take_message(run, to, (uint32_t)i);
+	}
+	return count < MESSAGES;
+}
+
+static void receive_groups(struct rx_run *run, const struct host_udp_limit *limit, uint64_t now_ns)
+{
+	struct host_udp_groups *groups = &run->udp->groups;
+
+	for (uint32_t i = 0; i < groups->count; i++) {
+		struct host_udp_group *group = &groups->groups[i];
+		struct rx_to to = {.ip = group->ip, .gid = group->gid};
+
+		if (!group->joined)
+			continue;
+		to.fd = host_udp_group_fd(run->udp, group, now_ns);
+		if (to.fd >= 0)
+			(void)receive_from(run, &to, limit);
+	}
 }
 
 uint32_t host_udp_receive(struct host_udp *udp, const struct host_udp_limit *limit, uint64_t now_ns,
 			  void (*take)(void *ctx, const struct host_udp_packet *packet), void *ctx)
 {
 	struct rx_run run = {.udp = udp, .take = take, .ctx = ctx};
-	int count = MESSAGES;
+	struct rx_to to = {.fd = udp->fds[HOST_UDP_RX], .ip = udp->gid, .gid = udp->gid};
 
 	if (!udp->up || !host_udp_may_use(udp, HOST_UDP_RX, now_ns))
 		return 0;
-	while (count == MESSAGES && run.packets < limit->packets && run.bytes < limit->bytes) {
-		count = receive_some(udp);
-		for (int i = 0; i < count; i++)
-			take_message(&run, (uint32_t)i);
-	}
-	udp->rx_empties += count < MESSAGES;
+	if (receive_from(&run, &to, limit))
+		udp->rx_empties++;
+	receive_groups(&run, limit, now_ns);
 	if (run.packets)
 		udp->busy_ns = now_ns;
 	return run.packets;

@@ -4,7 +4,8 @@
  * other hosts, or nowhere.
  *
  * A path whose GID (on InfiniBand: LID) is this port's own is local. An InfiniBand port has no
- * other way. One owner at a time (the port's lock).
+ * other way. What goes to a multicast group (queue pair 0xffffff) goes to every member of this port
+ * that listens, and over UDP to other ports. One owner at a time (the port's lock).
  */
 #ifndef HOST_WIRE_H
 #define HOST_WIRE_H
@@ -13,7 +14,7 @@
 #include "host/udp.h"
 #include "nic/nic.h"
 
-enum host_way { HOST_WAY_NONE, HOST_WAY_LOCAL, HOST_WAY_UDP };
+enum host_way { HOST_WAY_NONE, HOST_WAY_LOCAL, HOST_WAY_UDP, HOST_WAY_GROUP };
 
 struct host_wire {
 	struct host_local *local;
@@ -21,6 +22,13 @@ struct host_wire {
 	uint8_t gid[16];
 	uint16_t lid; /* 0: Ethernet */
 	enum host_way open; /* of the open reservation */
+	uint64_t now_ns;    /* of the pass */
+	/* Of a reservation for a group. */
+	struct nic_path path;
+	uint8_t *room; /* over UDP, or what is below */
+	size_t len;
+	bool over_udp;
+	uint8_t bytes[SHM_PACKET_BYTES_MAX];
 };
 
 /* host_wire_is_here - whether path leads to this very port. */

@@ -5,6 +5,7 @@
  * A handle is the driver's: it writes the address into each entry of its send ring. All that it
  * asks for is the MAC address of the destination, which it cannot know.
  */
+#include "abi/roce.h"
 #include "kern/state.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@
  */
 static void dmac_of(const uint8_t gid[static 16], uint8_t mac[static 6])
 {
-	if (!nic_gid_is_multicast(gid)) {
+	if (!roce_gid_is_multicast(gid)) {
 		mac[0] = 0x02;
 		mac[1] = gid[11];
 		memcpy(mac + 2, gid + 12, 4);

@@ -2,8 +2,8 @@
 /*
  * query.c - what the device says of itself: QUERY_DEVICE, QUERY_PORT, the GID table, capabilities.
  *
- * Truth before features: a limit or bit stands here only if the device keeps it. What is not listed
- * (multicast) is zero.
+ * Truth before features: a limit or bit stands here only if the device keeps it. What is not
+ * listed is zero.
  */
 #include "kern/state.h"
 
@@ -73,6 +73,9 @@ static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 	    .max_srq = limits->srq_count_max,
 	    .max_srq_wr = KERN_SRQ_WQE_COUNT_MAX - 1,
 	    .max_srq_sge = KERN_WQE_RECV_BYTES_MAX / 16 - 1,
+	    .max_mcast_grp = NIC_GROUPS_MAX,
+	    .max_mcast_qp_attach = NIC_ATTACHMENTS_MAX,
+	    .max_total_mcast_qp_attach = NIC_ATTACHMENTS_MAX,
 	    .max_ah = KERN_AH_COUNT_MAX,
 	    .max_pkeys = KERN_PKEY_TABLE_COUNT,
 	    .phys_port_cnt = 1,

@@ -8,7 +8,6 @@
 #include <linux/errno.h>
 
 enum {
-	IPV4_MULTICAST = 0xe, /* the upper four bits of 224.0.0.0/4 */
 	LID_MULTICAST_FIRST = 0xc000,
 	LID_PERMISSIVE = 0xffff,
 };
@@ -22,11 +21,6 @@ void nic_gid_set(struct nic *nic, uint32_t index, const uint8_t *gid)
 	}
 	memcpy(nic->gids[index], gid, sizeof(nic->gids[index]));
 	nic->gid_live |= 1u << index;
-}
-
-bool nic_gid_is_multicast(const uint8_t gid[static 16])
-{
-	return gid[0] == 0xff || (roce_gid_is_ipv4(gid) && gid[12] >> 4 == IPV4_MULTICAST);
 }
 
 /* ---- attachments ----------------------------------------------------------------------------- */
@@ -72,7 +66,7 @@ static bool attach_ok(const struct nic *nic, uint32_t qpn, const uint8_t gid[sta
 {
 	const struct nic_qp *qp = nic_qp_find(nic, qpn);
 
-	if (!qp || qp->type != NIC_QP_UD || !nic_gid_is_multicast(gid))
+	if (!qp || qp->type != NIC_QP_UD || !roce_gid_is_multicast(gid))
 		return false;
 	return nic->config.lid == 0 || (lid >= LID_MULTICAST_FIRST && lid != LID_PERMISSIVE);
 }
@@ -169,7 +163,7 @@ void nic_mcast_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_r
 {
 	const uint8_t *gid = rx->path ? rx->path->dgid : rx->dgid;
 
-	if (!gid || !nic_gid_is_multicast(gid)) {
+	if (!gid || !roce_gid_is_multicast(gid)) {
 		nic->counters.rx_drop_address++;
 		return;
 	}

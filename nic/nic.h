@@ -171,10 +171,6 @@ enum {
  * NULL: nothing. */
 void nic_gid_set(struct nic *nic, uint32_t index, const uint8_t *gid);
 
-/* nic_gid_is_multicast - ff00::/8, or a mapped IPv4 address of 224.0.0.0/4 [linux
- * rdma_is_multicast_addr]. */
-bool nic_gid_is_multicast(const uint8_t gid[static 16]);
-
 /*
  * nic_mcast_attach - datagrams to the group gid come to this queue pair, too, from now on. On
  * InfiniBand lid is the group's, 0xc000 to 0xfffe; elsewhere it is only remembered. Attaching again

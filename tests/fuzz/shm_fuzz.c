@@ -98,7 +98,7 @@ static void receive(uint32_t member, uint32_t packets)
 
 static void send_from(uint32_t member, uint32_t to, size_t len)
 {
-	uint8_t *room = host_local_reserve(&world.local[member], qpn_of(to), len);
+	uint8_t *room = host_local_reserve(&world.local[member], NULL, qpn_of(to), len);
 	bool numbered = member == A && to == B;
 
 	if (!room)

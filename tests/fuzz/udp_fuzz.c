@@ -480,7 +480,7 @@ static void world_meet(void)
 	static const struct host_local_limit limit = {EVERYTHING, EVERYTHING};
 	struct host_local *from = &world.locals[US];
 
-	if (host_local_reserve(from, qpn_of(OTHER), ROCE_BTH_BYTES))
+	if (host_local_reserve(from, NULL, qpn_of(OTHER), ROCE_BTH_BYTES))
 		host_local_cancel(from);
 	(void)host_local_receive(&world.locals[OTHER], &limit, pass_take, &world.ports[OTHER]);
 }

@@ -160,7 +160,7 @@ static int env_join(void *ctx, const uint8_t gid[static 16])
 {
 	struct fake_side *side = ctx;
 
-	assert_true(nic_gid_is_multicast(gid));
+	assert_true(roce_gid_is_multicast(gid));
 	if (side->world->group_error)
 		return side->world->group_error;
 	side->world->groups_joined[side->index]++;

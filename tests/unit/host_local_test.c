@@ -95,7 +95,7 @@ static void sink_take(void *ctx, const uint8_t *packet, size_t len)
 
 static bool send_one(struct host_local *local, uint32_t qpn, uint64_t number, size_t len)
 {
-	uint8_t *room = host_local_reserve(local, qpn, len);
+	uint8_t *room = host_local_reserve(local, NULL, qpn, len);
 
 	if (!room)
 		return false;
@@ -190,7 +190,7 @@ static void test_cancel_and_nobody(void **state)
 	(void)state;
 	open_a_to_b(&sink);
 	for (int i = 0; i < 5000; i++) {
-		assert_non_null(host_local_reserve(&pair.a, B_QPN, 4000));
+		assert_non_null(host_local_reserve(&pair.a, NULL, B_QPN, 4000));
 		host_local_cancel(&pair.a);
 	}
 	assert_int_equal(receive(&pair.b, &sink, 1), 0);
@@ -502,6 +502,143 @@ static void test_to_oneself(void **state)
 	assert_int_equal(sink.wrong, 0);
 }
 
+static struct nic_path path_seen;
+static uint32_t path_count;
+
+static void path_take(void *ctx, const uint8_t *packet, size_t len)
+{
+	const struct host_local *local = &pair.b;
+
+	sink_take(ctx, packet, len);
+	if (!local->path)
+		return;
+	path_seen = *local->path;
+	path_count++;
+}
+
+static const struct nic_path datagram = {.dgid = {1},
+					 .sgid = {1, [15] = 2},
+					 .traffic_class = 0x48,
+					 .hop_limit = 3,
+					 .sl = 5,
+					 .dlid = 7,
+					 .slid = 8,
+					 .flow_label = 0xabcde,
+					 .datagram = true};
+
+/* A datagram's receiver is shown its path, whatever its length; other packets have none. */
+static void test_paths(void **state)
+{
+	static const struct host_local_limit all = {EVERYTHING, EVERYTHING};
+	static const size_t lens[] = {20, 56, 57, 1000, 4140};
+	struct nic_path plain = datagram;
+	struct sink sink = {0};
+
+	(void)state;
+	plain.datagram = false;
+	path_count = 0;
+	open_a_to_b(&sink);
+	for (uint64_t i = 0; i < 5; i++) {
+		packet_fill(host_local_reserve(&pair.a, &datagram, B_QPN, lens[i]), 2 * i, lens[i]);
+		host_local_commit(&pair.a);
+		packet_fill(host_local_reserve(&pair.a, &plain, B_QPN, lens[i]), 2 * i + 1,
+			    lens[i]);
+		host_local_commit(&pair.a);
+	}
+	assert_int_equal(host_local_receive(&pair.b, &all, path_take, &sink), 10);
+	assert_int_equal(sink.wrong, 0);
+	assert_int_equal(path_count, 5);
+	assert_memory_equal(path_seen.dgid, datagram.dgid, 16);
+	assert_memory_equal(path_seen.sgid, datagram.sgid, 16);
+	assert_int_equal(path_seen.traffic_class, 0x48);
+	assert_int_equal(path_seen.hop_limit, 3);
+	assert_int_equal(path_seen.sl, 5);
+	assert_int_equal(path_seen.dlid, 7);
+	assert_int_equal(path_seen.slid, 8);
+	assert_int_equal(path_seen.flow_label, 0xabcde);
+	assert_true(path_seen.datagram);
+	assert_null(pair.b.path);
+	/* To nobody, there is room all the same. */
+	memset(host_local_reserve(&pair.a, &datagram, 0x333000, 4140), 0, 4140);
+	host_local_commit(&pair.a);
+	assert_int_equal(pair.a.counters.tx_drop_nobody, 1);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static bool send_group(uint64_t number, size_t len, uint64_t now_ns)
+{
+	uint8_t packet[SHM_PACKET_BYTES_MAX];
+
+	if (!host_local_group_room(&pair.a, now_ns))
+		return false;
+	packet_fill(packet, number, len);
+	host_local_group_send(&pair.a, &datagram, packet, len);
+	return true;
+}
+
+/* Who listens gets a copy, the sender too; who does not, does not. */
+static void test_group(void **state)
+{
+	struct sink at_a = {0}, at_b = {0};
+
+	(void)state;
+	assert_true(send_group(0, 100, 1));
+	assert_int_equal(pair.a.counters.tx_group, 0);
+	host_local_listen(&pair.b, true);
+	assert_false(send_group(0, 100, 1)); /* the ring is not open yet */
+	receive(&pair.b, &at_b, 1);
+	assert_true(send_group(0, 100, 1));
+	assert_int_equal(receive(&pair.b, &at_b, 9), 1);
+	host_local_listen(&pair.a, true);
+	assert_false(send_group(1, 4140, 1));
+	receive(&pair.a, &at_a, 1);
+	at_a.next = 1;
+	assert_true(send_group(1, 4140, 1));
+	assert_int_equal(receive(&pair.b, &at_b, 9), 1);
+	assert_int_equal(receive(&pair.a, &at_a, 9), 1);
+	host_local_listen(&pair.b, false);
+	assert_true(send_group(2, 20, 1));
+	assert_int_equal(receive(&pair.b, &at_b, 9), 0);
+	assert_int_equal(receive(&pair.a, &at_a, 9), 1);
+	assert_int_equal(at_a.wrong + at_b.wrong, 0);
+	assert_int_equal(pair.a.counters.tx_drop_group, 0);
+	/* A member that comes anew listens to nothing. */
+	host_local_init(&pair.a, &pair.ra);
+	assert_int_equal(atomic_load(&host_registry_port(&pair.ra)->listening[0]), 0);
+}
+
+/* Everybody waits for one who takes nothing; but not for longer than so long, and then only he
+ * misses something. When he takes packets again, he gets them again. */
+static void test_group_patience(void **state)
+{
+	struct sink at_a = {0}, at_b = {0};
+	uint64_t now_ns = 1000000000, n = 0;
+
+	(void)state;
+	host_local_listen(&pair.a, true);
+	host_local_listen(&pair.b, true);
+	assert_false(send_group(0, 20, now_ns));
+	receive(&pair.a, &at_a, 1);
+	receive(&pair.b, &at_b, 1);
+	for (;; n++) {
+		if (!send_group(n, 20, now_ns))
+			break;
+		assert_int_equal(receive(&pair.a, &at_a, 9), 1);
+	}
+	assert_in_range(n, SHM_CELL_COUNT / 2, SHM_SLOT_COUNT);
+	assert_false(send_group(n, 20, now_ns + HOST_GROUP_PATIENCE_NS));
+	assert_true(send_group(n, 20, now_ns + HOST_GROUP_PATIENCE_NS + 1));
+	assert_int_equal(receive(&pair.a, &at_a, 9), 1);
+	assert_int_equal(receive(&pair.b, &at_b, EVERYTHING), n);
+	assert_int_equal(at_a.wrong + at_b.wrong, 0);
+	at_b.next = n + 1;
+	assert_true(send_group(n + 1, 20, now_ns + HOST_GROUP_PATIENCE_NS + 2));
+	assert_int_equal(receive(&pair.a, &at_a, 9), 1);
+	assert_int_equal(receive(&pair.b, &at_b, 9), 1);
+	assert_int_equal(at_a.wrong + at_b.wrong, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -521,6 +658,9 @@ int main(void)
 	    TEST(test_await_room),
 	    TEST(test_handed_on),
 	    TEST(test_to_oneself),
+	    TEST(test_paths),
+	    TEST(test_group),
+	    TEST(test_group_patience),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

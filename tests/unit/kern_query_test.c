@@ -91,7 +91,8 @@ static void device(void **state)
 	assert_int_equal(resp.base.max_srq_sge, 31);
 	assert_int_equal(resp.base.max_mw, 64);
 	assert_int_equal(resp.max_dm_size, 2 * 4096);
-	assert_int_equal(resp.base.max_mcast_grp, 0);
+	assert_int_equal(resp.base.max_mcast_grp, NIC_GROUPS_MAX);
+	assert_int_equal(resp.base.max_total_mcast_qp_attach, NIC_ATTACHMENTS_MAX);
 	assert_int_equal(resp.odp_caps.general_caps, 3);
 	assert_int_equal(resp.odp_caps.per_transport_caps.rc_odp_caps, 0x3f);
 	assert_int_equal(resp.odp_caps.per_transport_caps.uc_odp_caps, 0x07);

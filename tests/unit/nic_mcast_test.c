@@ -94,12 +94,12 @@ static void which_gids_are_groups(void **state)
 	static const uint8_t link_local[16] = {0xfe, 0x80};
 
 	(void)state;
-	assert_true(nic_gid_is_multicast(group));
-	assert_true(nic_gid_is_multicast(group4));
-	assert_true(nic_gid_is_multicast(last));
-	assert_false(nic_gid_is_multicast(past));
-	assert_false(nic_gid_is_multicast(unicast));
-	assert_false(nic_gid_is_multicast(link_local));
+	assert_true(roce_gid_is_multicast(group));
+	assert_true(roce_gid_is_multicast(group4));
+	assert_true(roce_gid_is_multicast(last));
+	assert_false(roce_gid_is_multicast(past));
+	assert_false(roce_gid_is_multicast(unicast));
+	assert_false(roce_gid_is_multicast(link_local));
 }
 
 static void attach_and_detach(void **state)

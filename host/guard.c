@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,10 +20,11 @@
 enum { CHAIN_MAX = 4, SIGNAL_COUNT = 2 };
 
 /* The handlers that stood before ours, oldest first: one, and one more for each time that somebody
- * installed another in front of ours and we went in front of that. */
+ * installed another in front of ours and we went in front of that. The kernel then has a handler of
+ * ours by which we know how far that was: who puts back the one that it found takes itself out. */
 struct guard_chain {
 	int signal;
-	atomic_uint count;
+	unsigned int count; /* [chains_lock] */
 	struct sigaction previous[CHAIN_MAX];
 };
 
@@ -32,14 +32,14 @@ static struct guard_chain chains[SIGNAL_COUNT] = {{.signal = SIGSEGV}, {.signal 
 static pthread_mutex_t chains_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * A handler that went in front of ours may call ours for what it does not know, and ours called it:
- * a circle. The inner call has the same context and a deeper stack frame than the outer; it then
- * passes the signal to the next older handler.
+ * A handler that went in front of ours may call ours for what it does not know, and ours called it.
+ * Should that be a circle, the inner call, which has the same context and a deeper stack frame than
+ * the outer, passes the signal to an older handler than the outer did.
  */
 struct guard_visit {
 	const void *context;
 	uintptr_t frame;
-	unsigned int depth;
+	int position; /* in the chain */
 };
 static __thread struct guard_visit visit __attribute__((tls_model("initial-exec")));
 
@@ -117,11 +117,11 @@ static void guard_call(int signal, siginfo_t *info, void *context, struct sigact
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-static void guard_handler(int signal, siginfo_t *info, void *context)
+/* position: of the handler that stood before this one of ours. */
+static void guard_take(int position, int signal, siginfo_t *info, void *context)
 {
 	struct guard_chain *chain = chain_of(signal);
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-	unsigned int count = atomic_load(&chain->count);
 	struct guard_visit outer = visit;
 	int error = errno;
 
@@ -130,18 +130,36 @@ static void guard_handler(int signal, siginfo_t *info, void *context)
 			return;
 		host_guard_portable_leave();
 	}
-	if (visit.context == context && frame < visit.frame)
-		visit.depth++;
-	else
-		visit.depth = 0;
-	visit.context = context;
-	visit.frame = frame;
-	if (visit.depth < count)
-		guard_call(signal, info, context, &chain->previous[count - 1 - visit.depth]);
+	if (visit.context == context && frame < visit.frame && position >= visit.position)
+		position = visit.position - 1;
+	visit = (struct guard_visit){context, frame, position};
+	if (position >= 0)
+		guard_call(signal, info, context, &chain->previous[position]);
 	else
 		guard_default(signal, info);
 	visit = outer;
 	errno = error;
+}
+
+#define GUARD_HANDLER(position)                                                          \
+	static void guard_handler_##position(int signal, siginfo_t *info, void *context) \
+	{                                                                                \
+		guard_take(position, signal, info, context);                             \
+	}
+GUARD_HANDLER(0)
+GUARD_HANDLER(1)
+GUARD_HANDLER(2)
+GUARD_HANDLER(3)
+static void (*const guard_handlers[CHAIN_MAX])(int, siginfo_t *, void *) = {
+    guard_handler_0, guard_handler_1, guard_handler_2, guard_handler_3};
+
+/* The place in the chain of a handler of ours; -1: it is somebody else's. */
+static int guard_position(const struct sigaction *action)
+{
+	for (int i = 0; i < CHAIN_MAX && (action->sa_flags & SA_SIGINFO); i++)
+		if (action->sa_sigaction == guard_handlers[i])
+			return i;
+	return -1;
 }
 
 static bool same_handler(const struct sigaction *a, const struct sigaction *b)
@@ -158,7 +176,7 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b)
 
 static void chain_push(struct guard_chain *chain, const struct sigaction *now)
 {
-	unsigned int count = atomic_load(&chain->count);
+	unsigned int count = chain->count;
 
 	if (count > 0 && same_handler(&chain->previous[count - 1], now)) {
 		/* The same one again. A handler in another thread may be reading its row: it is
@@ -174,21 +192,25 @@ static void chain_push(struct guard_chain *chain, const struct sigaction *now)
 		count--;
 	}
 	chain->previous[count] = *now;
-	atomic_store(&chain->count, count + 1);
+	chain->count = count + 1;
 }
 
 /* Goes in front of whatever handles the signal now, unless that is ours already. */
 static int guard_chain_up(struct guard_chain *chain)
 {
-	struct sigaction action = {.sa_sigaction = guard_handler,
-				   .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	struct sigaction now;
+	int position;
 
 	if (sigaction(chain->signal, NULL, &now) != 0)
 		return -errno;
-	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == guard_handler)
+	position = guard_position(&now);
+	if (position >= 0) {
+		chain->count = (unsigned int)position + 1;
 		return 0;
+	}
 	chain_push(chain, &now);
+	action.sa_sigaction = guard_handlers[chain->count - 1];
 	return sigaction(chain->signal, &action, NULL) == 0 ? 0 : -errno;
 }
 

@@ -314,6 +314,51 @@ static int child_circle(void)
 	return handled == 2 && guarded_fault_is_caught() ? 0 : 1;
 }
 
+/* Puts back what it found, as debuggers' and UCX's handlers do, and then leaves the signal to that:
+ * by a signal of its own, which comes when it returns, or by running the instruction again. */
+static bool raises;
+
+static void leaving_handler(int signal, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	if (++handled > 1)
+		_exit(4);
+	sigaction(signal, &chained, NULL);
+	if (raises)
+		raise(signal);
+}
+
+static int child_leaves(void)
+{
+	host_guard_recheck();
+	app_install(leaving_handler, &chained);
+	host_guard_recheck();
+	*(volatile int *)nowhere = 1;
+	return 1;
+}
+
+static int child_leaves_and_raises(void)
+{
+	raises = true;
+	return child_leaves();
+}
+
+/* What it left behind is the chain of the next fault, too. */
+static int child_leaves_to_another(void)
+{
+	app_install(app_handler, NULL);
+	host_guard_recheck();
+	app_install(leaving_handler, &chained);
+	host_guard_recheck();
+	app_fault();
+	if (handled != 2)
+		return 1;
+	host_guard_recheck();
+	app_fault();
+	return handled == 3 && guarded_fault_is_caught() ? 0 : 2;
+}
+
 static int child_default(void)
 {
 	host_guard_recheck();
@@ -346,6 +391,9 @@ static void test_chaining(void **state)
 	    {"earlier handler", child_earlier_handler, 0},
 	    {"later handler", child_later_handler, 0},
 	    {"circle", child_circle, 0},
+	    {"a handler that goes", child_leaves, 1000 + SIGSEGV},
+	    {"a handler that goes and raises", child_leaves_and_raises, 1000 + SIGSEGV},
+	    {"a handler that goes, and an older one", child_leaves_to_another, 0},
 	    {"default action of a fault", child_default, 1000 + SIGSEGV},
 	    {"default action of a sent signal", child_sent_signal, 1000 + SIGSEGV},
 	    {"ignored sent signal", child_ignored, 0},

@@ -28,6 +28,7 @@ enum {
 	WORLD_GUARD_BYTES = 256,
 	WORLD_GUARDS_MAX = 16,
 	WORLD_PATTERN = 0xe7,
+	WORLD_DATA = 0x3c,
 	WORLD_STEP_PACKETS = 64,
 	WORLD_LIST = 0, /* of special[] */
 	WORLD_WINDOW_1,
@@ -139,6 +140,8 @@ static inline void world_open(struct fuzz_in *in)
 	world_guard();
 	for (uint32_t nic = 0; nic < 2; nic++) {
 		world.open[nic] = world_region(nic, all);
+		/* What is moved is seen where it should not be. */
+		memset(fake_mem(world.w, world.open[nic].va), WORLD_DATA, WORLD_REGION_BYTES);
 		world.readable[nic] = world_region(nic, NIC_ACCESS_REMOTE_READ_F);
 		world.closed[nic] = world_region(nic, NIC_ACCESS_LOCAL_WRITE_F);
 		world.special[nic][WORLD_LIST] = world_special(nic, NIC_MKEY_KLM);
@@ -251,15 +254,26 @@ static inline void world_umr(struct fuzz_in *in, struct fake_qp *qp)
 	uint8_t how = fuzz_u8(in), kind = fuzz_u8(in), access = fuzz_u8(in);
 	struct fake_region open = world.open[nic];
 	uint32_t key = world.special[nic][how % WORLD_SPECIALS];
-	struct fake_piece pieces[3] = {{open.va, 64, open.key},
-				       {world_va(in, nic), (uint32_t)fuzz_odd(in),
-					world_key(in, nic)},
-				       {open.va + 512, 32, open.key}};
-	struct umr_wr wr = umr_list(key, access, pieces, 1 + how % 3);
+	struct fake_piece odd = {.len = (uint32_t)fuzz_odd(in)};
+	struct fake_piece pieces[3] = {
+	    {open.va, 64, open.key}, {open.va + 512, 32, open.key}, {open.va + 99, 1, open.key}};
+	struct umr_wr wr;
+
+	odd.va = world_va(in, nic);
+	odd.key = world_key(in, nic);
+	/* The rights of a list are its own: it would open what is closed. A window may not. */
+	if (how % WORLD_SPECIALS == WORLD_LIST && odd.key >> 8 == world.closed[1].key >> 8 &&
+	    nic == 1)
+		odd.key = open.key;
+	if (kind & 4)
+		pieces[0] = odd;
+	else if (kind & 8)
+		pieces[1] = odd;
+	wr = umr_list(key, access, pieces, 1 + (how >> 4 & 3) % 3);
 
 	if (how % WORLD_SPECIALS != WORLD_LIST)
 		wr = umr_bind(qp, key, (key & ~0xffu) | (kind & 3), how % WORLD_SPECIALS == 2,
-			      pieces[how >> 4 & 1], access);
+			      pieces[0], access);
 	if ((kind & 0x1c) == 0x1c)
 		wr = umr_local_inv(key | (kind & 3));
 	if (kind & 0x20)

@@ -48,8 +48,8 @@ await_listener() {
 	local hex i
 	hex=$(printf ':%04X ' "$1")
 	for ((i = 0; i < 200; i++)); do
-		grep -qs "^ *[0-9]*: [0-9A-F]*$hex[0-9A-F]*:0000 0A" /proc/net/tcp /proc/net/tcp6 &&
-			return 0
+		"${server_at[@]}" cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+			grep -qs "^ *[0-9]*: [0-9A-F]*$hex[0-9A-F]*:0000 0A" && return 0
 		sleep 0.05
 	done
 	echo "nobody listens on port $1"
@@ -71,20 +71,27 @@ no_trees() {
 	fail "left behind: $(trees)"
 }
 
-# pair <name> <program> [option]... - the program as server and as client, each with its own run;
-# $run_options stand before the program. Output in $work/server and $work/client; whether both
-# ended well. $port_option is how the program takes the TCP port.
+# pair <program> [option]... - the program as server and as client, each with its own run;
+# $run_options stand before the program, and $server_options or $client_options before those.
+# Output in $work/server and $work/client; whether both ended well. $port_option is how the program
+# takes the TCP port; $server_at and $client_at are commands that run another (as in a network
+# namespace), $server_address is where the client finds the server.
 run_options=()
+server_options=()
+client_options=()
+server_at=()
+client_at=()
+server_address=127.0.0.1
 port_option=-p
 pair() {
 	local port server status
 	port=$(free_port)
-	timeout 60 "$rig5" run "${run_options[@]}" -- "$@" "$port_option" "$port" \
-		>"$work/server" 2>&1 &
+	timeout 60 "${server_at[@]}" "$rig5" run "${server_options[@]}" "${run_options[@]}" -- \
+		"$@" "$port_option" "$port" >"$work/server" 2>&1 &
 	server=$!
 	await_listener "$port" || return 1
-	timeout 60 "$rig5" run "${run_options[@]}" -- "$@" "$port_option" "$port" 127.0.0.1 \
-		>"$work/client" 2>&1
+	timeout 60 "${client_at[@]}" "$rig5" run "${client_options[@]}" "${run_options[@]}" -- \
+		"$@" "$port_option" "$port" "$server_address" >"$work/client" 2>&1
 	status=$?
 	wait "$server" || status=1
 	return "$status"

@@ -89,6 +89,16 @@ static int finish(struct child *child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+/* When it returns, all threads of the child stand still. */
+static void stop(const struct child *child)
+{
+	int status;
+
+	kill(child->pid, SIGSTOP);
+	assert_int_equal(waitpid(child->pid, &status, WUNTRACED), child->pid);
+	assert_true(WIFSTOPPED(status));
+}
+
 static bool name_taken(const char *address)
 {
 	char line[256], want[64];
@@ -296,7 +306,7 @@ static void test_stop(void **state)
 	assert_non_null(port);
 	stub_queue(port, &nic, peer, 10, 100, qpn);
 	assert_true(stub_wait(&nic.received, 10, MS));
-	kill(child.pid, SIGSTOP);
+	stop(&child);
 	stub_queue(port, &nic, peer, 5000, 100, qpn);
 	for (int i = 0; i < 50; i++) {
 		host_port_lock(port);
@@ -323,7 +333,7 @@ static void test_nobody_answers(void **state)
 
 	(void)state;
 	assert_int_not_equal(peer, UINT32_MAX);
-	kill(child.pid, SIGSTOP);
+	stop(&child);
 	assert_int_equal(host_port_join(&config, &port, why, sizeof(why)), -ETIMEDOUT);
 	assert_non_null(strstr(why, "stopped"));
 	assert_non_null(strstr(why, at(7)));

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shows: rig_qp_post writes the bytes that libmlx5 writes for the same operation, but for the
+ * fields that are listed here with the reason, each of which is needed. How: entries that libmlx5
+ * wrote (tests/golden/wqe), and a scripted kernel under our library with a ring full of OP_POISON.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/golden_wqe.h"
+#include "tests/support/script_rig.h"
+
+static bool lacks_imm(const struct golden_wqe *wqe)
+{
+	return wqe->is_new && !(wqe->op->flags & OP_IMM_F);
+}
+
+static bool adds(const struct golden_wqe *wqe)
+{
+	return wqe->op->kind == OP_FETCH_ADD;
+}
+
+/* What differs, and is as it should be: bytes that libmlx5 leaves as they are, and we write 0. */
+static struct difference {
+	const char *why;
+	bool (*holds)(const struct golden_wqe *wqe);
+	uint32_t from; /* bytes of the entry */
+	uint32_t to;
+	unsigned int count; /* of entries that it holds for */
+} differences[] = {
+    {"ibv_wr_* leaves the immediate of an operation that has none; nobody reads it", lacks_imm, 12,
+     16, 0},
+    {"a fetch and add has no compare value", adds, 40, 48, 0},
+};
+
+enum { DIFFERENCES = sizeof(differences) / sizeof(differences[0]) };
+
+static struct difference *difference_at(const struct golden_wqe *wqe, uint32_t at)
+{
+	for (size_t i = 0; i < DIFFERENCES; i++)
+		if (at >= differences[i].from && at < differences[i].to &&
+		    differences[i].holds(wqe))
+			return &differences[i];
+	return NULL;
+}
+
+static uint8_t inline_bytes[OP_INLINE_MAX];
+
+static struct rig_entry entry_of(const struct wqe_op *op, struct rig_local *pieces)
+{
+	static const uint8_t ops[] = {[OP_WRITE] = RIG_WRITE,
+				      [OP_SEND] = RIG_SEND,
+				      [OP_READ] = RIG_READ,
+				      [OP_COMPARE_SWAP] = RIG_COMPARE_SWAP,
+				      [OP_FETCH_ADD] = RIG_FETCH_ADD};
+	struct rig_entry entry = {.op = ops[op->kind]};
+
+	entry.flags = (uint8_t)((op->flags & OP_SIGNAL_F ? RIG_SIGNAL_F : 0) |
+				(op->flags & OP_FENCE_F ? RIG_FENCE_F : 0) |
+				(op->flags & OP_SOLICITED_F ? RIG_SOLICITED_F : 0) |
+				(op->flags & OP_INLINE_F ? RIG_INLINE_F : 0) |
+				(op->flags & OP_IMM_F ? RIG_IMM_F : 0));
+	entry.imm = OP_IMM;
+	if (op->kind != OP_SEND) {
+		entry.remote_addr = OP_REMOTE_VA;
+		entry.remote_key = OP_RKEY;
+	}
+	entry.add_or_swap = OP_SWAP_ADD;
+	entry.compare = OP_COMPARE;
+	if (op->flags & OP_INLINE_F) {
+		entry.inline_data = inline_bytes;
+		entry.inline_len_bytes = op_bytes(op);
+		return entry;
+	}
+	for (uint32_t i = 0; i < op->piece_count; i++)
+		pieces[i] = (struct rig_local){.addr = OP_LOCAL_VA + i * OP_PIECE_STEP,
+					       .len_bytes = op->len_bytes[i],
+					       .key = OP_LKEY + i};
+	entry.pieces = pieces;
+	entry.piece_count = (uint16_t)op->piece_count;
+	return entry;
+}
+
+/* go_to - posts entries that complete at once, until `index` is next. */
+static void go_to(struct script_rig *rig, uint32_t index)
+{
+	const struct rig_entry entry = {.op = RIG_SEND, .flags = RIG_SIGNAL_F};
+	struct rig_wc wc;
+
+	for (uint16_t i = 0; i < index; i++) {
+		assert_int_equal(rig_qp_post(rig->qp, &entry), 0);
+		script_done(0, 0, i);
+		assert_int_equal(rig_cq_poll(rig->cq, &wc, 1), 1);
+	}
+}
+
+static void compare(const struct golden_wqe *wqe, const uint8_t *ours)
+{
+	uint32_t seen[DIFFERENCES] = {0};
+
+	for (uint32_t i = 0; i < wqe->bytes; i++) {
+		struct difference *found = difference_at(wqe, i);
+
+		if (ours[i] == wqe->raw[i])
+			continue;
+		if (!found || wqe->raw[i] != OP_POISON || ours[i] != 0)
+			fail_msg("%s %s: byte %u is 0x%02x, libmlx5's 0x%02x", wqe->name,
+				 wqe->is_new ? "new" : "old", i, ours[i], wqe->raw[i]);
+		seen[found - differences]++;
+	}
+	for (size_t i = 0; i < DIFFERENCES; i++) {
+		if (!differences[i].holds(wqe))
+			continue;
+		assert_int_equal(seen[i], differences[i].to - differences[i].from);
+		differences[i].count++;
+	}
+}
+
+static void compare_one(struct golden_wqe *wqe)
+{
+	struct script_rig rig = script_rig_open((int)wqe->block_count, 0);
+	struct rig_local pieces[OP_PIECES_MAX];
+	struct rig_entry entry = entry_of(wqe->op, pieces);
+	uint8_t *ring = (uint8_t *)(uintptr_t)script.qps[0].in.buf_addr;
+	uint32_t ring_bytes = wqe->block_count * WQE_BB_BYTES;
+	uint8_t ours[GOLDEN_BYTES_MAX];
+
+	assert_int_equal(be32_load(wqe->raw + 4) >> 8, OP_QPN);
+	be32_store(wqe->raw + 4, rig_qp_number(rig.qp) << 8 | wqe->raw[7]);
+	go_to(&rig, wqe->index);
+	memset(ring, OP_POISON, ring_bytes);
+	assert_int_equal(rig_qp_post(rig.qp, &entry), 0);
+	for (uint32_t i = 0; i < wqe->bytes; i++)
+		ours[i] = ring[(wqe->index * WQE_BB_BYTES + i) % ring_bytes];
+	compare(wqe, ours);
+	script_rig_close(&rig);
+}
+
+static void bytes_are_those_of_libmlx5(void **state)
+{
+	size_t count, compared = 0, wanted = 0;
+	struct golden_wqe *wqes = golden_wqes(&count);
+
+	(void)state;
+	for (uint32_t i = 0; i < OP_INLINE_MAX; i++)
+		inline_bytes[i] = op_inline_byte(i);
+	for (size_t i = 0; i < WQE_OPS; i++)
+		wanted += wqe_ops[i].transports & OP_RC && !(wqe_ops[i].flags & OP_INVAL_F) ? 2 : 0;
+	for (size_t i = 0; i < count; i++) {
+		/* What our library can say: RC, and no remote invalidate. */
+		if (wqes[i].transport != OP_RC || !wqes[i].op || wqes[i].op->flags & OP_INVAL_F)
+			continue;
+		compare_one(&wqes[i]);
+		compared++;
+	}
+	assert_int_equal(compared, wanted);
+	for (size_t i = 0; i < DIFFERENCES; i++)
+		if (differences[i].count == 0)
+			fail_msg("not needed: %s", differences[i].why);
+	free(wqes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(bytes_are_those_of_libmlx5),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

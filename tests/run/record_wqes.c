@@ -506,17 +506,17 @@ static int configure_interleaved(const struct queue *queue)
 }
 
 /* A key with signatures: two more entries may set what they start from. */
-static int configure_signed(const struct queue *queue, const struct mlx5dv_sig_block_attr *sig)
+static int configure_signed(const struct queue *queue, uint32_t len_bytes,
+			    const struct mlx5dv_sig_block_attr *sig)
 {
+	struct ibv_sge piece = {.addr = OP_LOCAL_VA, .length = len_bytes, .lkey = OP_LKEY};
 	struct mlx5dv_mkey_conf_attr attr = {0};
-	struct ibv_sge pieces[1];
 
-	mkey_pieces(pieces, 1);
 	ibv_wr_start(queue->ex);
 	queue->ex->wr_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
 	mlx5dv_wr_mkey_configure(queue->dv, own.mkey_signed, 3, &attr);
 	mlx5dv_wr_set_mkey_access_flags(queue->dv, mkey_access);
-	mlx5dv_wr_set_mkey_layout_list(queue->dv, 1, pieces);
+	mlx5dv_wr_set_mkey_layout_list(queue->dv, 1, &piece);
 	mlx5dv_wr_set_mkey_sig_block(queue->dv, sig);
 	return ibv_wr_complete(queue->ex);
 }
@@ -528,15 +528,15 @@ static int configure_crc32c(const struct queue *queue)
 	    .sig_type = MLX5DV_SIG_TYPE_CRC, .sig.crc = &crc, .block_size = MLX5DV_BLOCK_SIZE_512};
 	const struct mlx5dv_sig_block_attr sig = {.wire = &domain, .check_mask = 0xf0};
 
-	return configure_signed(queue, &sig);
+	return configure_signed(queue, OP_BLOCK_BYTES, &sig);
 }
 
 static int configure_t10dif(const struct queue *queue)
 {
 	const struct mlx5dv_sig_t10dif dif = {.bg_type = MLX5DV_SIG_T10DIF_CRC,
 					      .bg = 0xffff,
-					      .app_tag = 0xabcd,
-					      .ref_tag = 0x1234,
+					      .app_tag = OP_DIF_APP,
+					      .ref_tag = OP_DIF_REF,
 					      .flags = MLX5DV_SIG_T10DIF_FLAG_REF_REMAP};
 	const struct mlx5dv_sig_block_domain domain = {.sig_type = MLX5DV_SIG_TYPE_T10DIF,
 						       .sig.dif = &dif,
@@ -544,7 +544,7 @@ static int configure_t10dif(const struct queue *queue)
 	const struct mlx5dv_sig_block_attr sig = {
 	    .mem = &domain, .wire = &domain, .check_mask = 0xff};
 
-	return configure_signed(queue, &sig);
+	return configure_signed(queue, OP_BLOCK_BYTES + OP_DIF_BYTES, &sig);
 }
 
 static int copy(const struct queue *queue)
@@ -618,13 +618,13 @@ static void print_entries(const struct queue *queue, const char *name, uint16_t 
 	}
 }
 
-/* go_to_end - posts empty sends, which are flushed, until the last block is next. */
-static void go_to_end(const struct queue *queue)
+/* go_to - posts empty sends, which are flushed, until block `index` is next. */
+static void go_to(const struct queue *queue, uint32_t index)
 {
 	static const struct wqe_op empty = {.kind = OP_SEND, .flags = OP_SIGNAL_F};
 	struct ibv_wc wc;
 
-	while (posted(queue) != queue->block_count - 1) {
+	while (posted(queue) != index) {
 		need_0(post_op(queue, &empty), "an empty send");
 		while (ibv_poll_cq(own.cq, 1, &wc) == 0)
 			;
@@ -640,7 +640,9 @@ static void record(uint32_t transport, bool is_new, const struct wqe_op *op, uin
 	uint16_t from;
 
 	if (op && op->flags & OP_RING_END_F)
-		go_to_end(&queue);
+		go_to(&queue, queue.block_count - 1);
+	if (op && op->flags & OP_WRAPS_F)
+		go_to(&queue, queue.block_count - 3);
 	memset(queue.ring, OP_POISON, (size_t)queue.block_count * BLOCK);
 	from = posted(&queue);
 	queue.qp->qp_num = OP_QPN;

@@ -49,6 +49,10 @@ enum {
 	OP_MKEY_SKIP_BYTES = 24,
 	OP_MKEY_ROUNDS = 3,
 	OP_COPY_BYTES = 5000,
+	OP_BLOCK_BYTES = 512, /* one block, and its T10-DIF */
+	OP_DIF_BYTES = 8,
+	OP_DIF_APP = 0xabcd,
+	OP_DIF_REF = 0x1234,
 };
 
 /* Of what transport. */
@@ -78,6 +82,7 @@ enum {
 	OP_IMM_F = 1 << 4,
 	OP_INVAL_F = 1 << 5,
 	OP_RING_END_F = 1 << 6, /* the entry starts in the ring's last block */
+	OP_WRAPS_F = 1 << 7,    /* two blocks before that, and goes around the end */
 };
 
 struct wqe_op {
@@ -114,6 +119,12 @@ static const struct wqe_op wqe_ops[] = {
      OP_SIGNAL_F | OP_INLINE_F | OP_RING_END_F,
      1,
      {300}},
+    {"write_inline_wraps",
+     OP_WRITE,
+     OP_CONNECTED,
+     OP_SIGNAL_F | OP_INLINE_F | OP_WRAPS_F,
+     1,
+     {300}},
     {"write_inline_3_pieces", OP_WRITE, OP_RC, OP_SIGNAL_F | OP_INLINE_F, 3, {5, 0, 70}},
     {"write_inline_3_pieces_ring_end",
      OP_WRITE,
@@ -141,6 +152,7 @@ static const struct wqe_op wqe_ops[] = {
     {"send_inline_45", OP_SEND, OP_RC, OP_SIGNAL_F | OP_INLINE_F, 1, {45}},
     {"send_inline_imm", OP_SEND, OP_ANY, OP_INLINE_F | OP_IMM_F, 1, {8}},
     {"send_inline_ring_end", OP_SEND, OP_ANY, OP_SIGNAL_F | OP_INLINE_F | OP_RING_END_F, 1, {300}},
+    {"send_inline_wraps", OP_SEND, OP_ANY, OP_SIGNAL_F | OP_INLINE_F | OP_WRAPS_F, 1, {300}},
     {"read", OP_READ, OP_RELIABLE, OP_SIGNAL_F, 1, {100}},
     {"read_fence", OP_READ, OP_RELIABLE, OP_SIGNAL_F | OP_FENCE_F, 1, {100}},
     {"read_empty", OP_READ, OP_RC, OP_SIGNAL_F, 0, {0}},

@@ -64,6 +64,15 @@ enum {
 	UV_MLX5_ECE_VERSION_1 = 0x10000000,
 };
 
+/* What the headers of Linux 6.1 do not have yet [rdma-core v64.0, its kernel-headers]; in the
+ * comments, the release of rdma-core that first asks for it. */
+enum {
+	UV_MLX5_ATTR_CREATE_CQ_UAR_INDEX = 0x1002, /* 53 */
+	UV_MLX5_METHOD_DATA_DIRECT_PATH = 0x1001,  /* of UVERBS_OBJECT_DEVICE; 54 */
+	UV_MLX5_ATTR_DATA_DIRECT_PATH = 0x1000,
+	UV_MLX5_ATTR_REG_DMABUF_MR_ACCESS_FLAGS = 0x1000, /* 54 */
+};
+
 _Static_assert(sizeof(struct mlx5_ib_alloc_ucontext_req_v2) == 32, "GET_CONTEXT");
 _Static_assert(sizeof(struct mlx5_ib_alloc_ucontext_resp) == 72, "GET_CONTEXT answer");
 _Static_assert(sizeof(struct mlx5_ib_alloc_pd_resp) == 4, "ALLOC_PD answer");

@@ -24,7 +24,7 @@
 
 enum {
 	UV_INLINE_MAX_BYTES = 8, /* an input this short is in attr.data */
-	UV_ABI_VERSION = 6, /* /sys/class/infiniband_verbs/abi_version */
+	UV_ABI_VERSION = 6,      /* /sys/class/infiniband_verbs/abi_version */
 };
 
 /* The number of an extended command, as INVOKE_WRITE's WRITE_CMD attribute holds it. */
@@ -35,6 +35,39 @@ static inline size_t uv_hdr_bytes(unsigned int attr_count)
 {
 	return sizeof(struct ib_uverbs_ioctl_hdr) + attr_count * sizeof(struct ib_uverbs_attr);
 }
+
+/*
+ * What later kernels have and the headers of Linux 6.1 do not [rdma-core v64.0, its
+ * kernel-headers]; in the comments, the release of rdma-core that first asks for it.
+ */
+enum {
+	UV_METHOD_QUERY_PORT_SPEED = 7, /* of UVERBS_OBJECT_DEVICE; 62 */
+	UV_ATTR_QUERY_PORT_SPEED_PORT_NUM = 0,
+	UV_ATTR_QUERY_PORT_SPEED_RESP = 1,
+	UV_ATTR_GET_CONTEXT_FD_ARR = 2, /* 57 */
+	UV_METHOD_REG_MR = 5,           /* of UVERBS_OBJECT_MR; 59 */
+	UV_ATTR_REG_MR_HANDLE = 0,
+	UV_ATTR_REG_MR_PD_HANDLE = 1,
+	UV_ATTR_REG_MR_DMA_HANDLE = 2,
+	UV_ATTR_REG_MR_IOVA = 3,
+	UV_ATTR_REG_MR_ADDR = 4,
+	UV_ATTR_REG_MR_LENGTH = 5,
+	UV_ATTR_REG_MR_ACCESS_FLAGS = 6,
+	UV_ATTR_REG_MR_FD = 7,
+	UV_ATTR_REG_MR_FD_OFFSET = 8,
+	UV_ATTR_REG_MR_RESP_LKEY = 9,
+	UV_ATTR_REG_MR_RESP_RKEY = 10,
+};
+
+/* struct ib_uverbs_query_port_resp_ex with what was reserved at first; 49 */
+struct uv_query_port_resp_ex {
+	struct ib_uverbs_query_port_resp legacy_resp;
+	uint16_t port_cap_flags2;
+	uint8_t reserved[2];
+	uint32_t active_speed_ex;
+};
+_Static_assert(sizeof(struct uv_query_port_resp_ex) == sizeof(struct ib_uverbs_query_port_resp_ex),
+	       "QUERY_PORT answer");
 
 /* Bits of ib_uverbs_modify_qp.attr_mask. */
 enum {

@@ -12,12 +12,15 @@ struct cq_args {
 	uint32_t flags;
 	uint64_t user_handle;
 	struct mlx5_ib_create_cq driver;
+	uint32_t uar_page; /* where it is armed */
+	bool has_uar_page;
 };
 
 /* [linux mlx5 create_cq_user]; compressed completions and those in the time of day are not
  * offered. */
-static int check_driver_part(struct kern_call *call, const struct mlx5_ib_create_cq *driver)
+static int check_driver_part(struct kern_call *call, const struct cq_args *args)
 {
+	const struct mlx5_ib_create_cq *driver = &args->driver;
 	const uint32_t flags_known = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD |
 				     MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX |
 				     MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
@@ -28,15 +31,26 @@ static int check_driver_part(struct kern_call *call, const struct mlx5_ib_create
 	    driver->reserved1)
 		return -EINVAL;
 	/* A context with registers of its own arms in the page of the first. */
-	if (driver->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX
-		? !kern_page_is_of(call->file, driver->uar_page_index)
-		: call->file->bfreg_count == 0)
+	if (args->has_uar_page ? !kern_page_is_of(call->file, args->uar_page)
+			       : call->file->bfreg_count == 0)
 		return -EINVAL;
 	if (driver->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD && driver->cqe_size != 128)
 		return -EOPNOTSUPP;
 	if (driver->cqe_comp_en || driver->flags & MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS)
 		return -EOPNOTSUPP;
 	return 0;
+}
+
+/* The page's number is in the driver's part, or is an attribute of its own if it is too large. */
+static int read_uar_page(struct kern_call *call, struct cq_args *args)
+{
+	args->has_uar_page = args->driver.flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX;
+	args->uar_page = args->driver.uar_page_index;
+	if (!kern_call_attr(call, UV_MLX5_ATTR_CREATE_CQ_UAR_INDEX))
+		return 0;
+	args->has_uar_page = true;
+	return kern_call_read(call, UV_MLX5_ATTR_CREATE_CQ_UAR_INDEX, &args->uar_page,
+			      sizeof(args->uar_page));
 }
 
 static int read_args(struct kern_call *call, struct cq_args *args)
@@ -65,9 +79,9 @@ static int read_args(struct kern_call *call, struct cq_args *args)
 	if (kern_call_len(call, UVERBS_ATTR_UHW_IN) < offsetof(struct mlx5_ib_create_cq, flags))
 		return -EINVAL;
 	error = kern_call_read(call, UVERBS_ATTR_UHW_IN, &args->driver, sizeof(args->driver));
-	if (error)
-		return error;
-	return check_driver_part(call, &args->driver);
+	if (!error)
+		error = read_uar_page(call, args);
+	return error ? error : check_driver_part(call, args);
 }
 
 static int create_in_nic(struct kern_object *cq, const struct cq_args *args)

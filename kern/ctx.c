@@ -228,6 +228,10 @@ int kern_get_context(struct kern_call *call)
 		return -EFAULT;
 	if (call->file->context)
 		return -EINVAL;
+	/* Descriptors of capabilities that the device hands out as files: there are none, so these
+	 * are not [linux ib_get_ucaps]. */
+	if (kern_call_attr(call, UV_ATTR_GET_CONTEXT_FD_ARR))
+		return -EINVAL;
 	error = read_context_request(call, &req);
 	if (error)
 		return error;

@@ -21,9 +21,15 @@ static const struct kern_attr_spec query_port[] = {
     KERN_OUT_STRUCT(UVERBS_ATTR_QUERY_PORT_RESP, struct ib_uverbs_query_port_resp_ex),
 };
 
+static const struct kern_attr_spec query_port_speed[] = {
+    KERN_CONST_IN(UV_ATTR_QUERY_PORT_SPEED_PORT_NUM),
+    KERN_OUT(UV_ATTR_QUERY_PORT_SPEED_RESP, uint64_t),
+};
+
 static const struct kern_attr_spec get_context[] = {
     KERN_OUT_OPTIONAL(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, uint32_t),
     KERN_OUT_OPTIONAL(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, uint64_t),
+    KERN_IN_BYTES(UV_ATTR_GET_CONTEXT_FD_ARR, sizeof(int32_t), 0),
 };
 
 static const struct kern_attr_spec query_context[] = {
@@ -39,6 +45,10 @@ static const struct kern_attr_spec query_context[] = {
 static const struct kern_attr_spec mlx5_query_port[] = {
     KERN_IN(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, uint32_t),
     KERN_OUT_STRUCT(MLX5_IB_ATTR_QUERY_PORT, struct mlx5_ib_uapi_query_port),
+};
+
+static const struct kern_attr_spec data_direct_path[] = {
+    KERN_OUT_BYTES(UV_MLX5_ATTR_DATA_DIRECT_PATH, 0, KERN_MANDATORY_F),
 };
 
 static const struct kern_attr_spec query_pd[] = {
@@ -138,6 +148,26 @@ static const struct kern_attr_spec reg_dmabuf_mr[] = {
     KERN_FLAGS_IN(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS),
     KERN_OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, uint32_t),
     KERN_OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, uint32_t),
+    KERN_FLAGS_IN(UV_MLX5_ATTR_REG_DMABUF_MR_ACCESS_FLAGS),
+};
+
+/* There are no DMA handles: KERN_FREE is no object's type. */
+static const struct kern_attr_spec reg_mr[] = {
+    KERN_NEW(UV_ATTR_REG_MR_HANDLE),
+    KERN_OBJECT(UV_ATTR_REG_MR_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_OBJECT(UV_ATTR_REG_MR_DMA_HANDLE, KERN_FREE, 0),
+    KERN_IN(UV_ATTR_REG_MR_IOVA, uint64_t),
+    KERN_IN_OPTIONAL(UV_ATTR_REG_MR_ADDR, uint64_t),
+    KERN_IN(UV_ATTR_REG_MR_LENGTH, uint64_t),
+    {.id = UV_ATTR_REG_MR_ACCESS_FLAGS,
+     .type = KERN_ATTR_IN,
+     .flags = KERN_MANDATORY_F,
+     .len_min = 4,
+     .len_max = 8},
+    {.id = UV_ATTR_REG_MR_FD, .type = KERN_ATTR_FD},
+    KERN_IN_OPTIONAL(UV_ATTR_REG_MR_FD_OFFSET, uint64_t),
+    KERN_OUT(UV_ATTR_REG_MR_RESP_LKEY, uint32_t),
+    KERN_OUT(UV_ATTR_REG_MR_RESP_RKEY, uint32_t),
 };
 
 static const struct kern_attr_spec ah_destroy[] = {
@@ -153,6 +183,7 @@ static const struct kern_attr_spec cq_create[] = {
     KERN_FLAGS_IN(UVERBS_ATTR_CREATE_CQ_FLAGS),
     KERN_OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, uint32_t),
     KERN_CHANNEL(UVERBS_ATTR_CREATE_CQ_EVENT_FD, 1),
+    KERN_IN_OPTIONAL(UV_MLX5_ATTR_CREATE_CQ_UAR_INDEX, uint32_t),
 };
 
 static const struct kern_attr_spec cq_destroy[] = {
@@ -381,6 +412,8 @@ static const struct kern_attr_spec uar_destroy[] = {
 static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, true, invoke_write, kern_invoke_write),
     ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, false, query_port, kern_query_port),
+    ROW(UVERBS_OBJECT_DEVICE, UV_METHOD_QUERY_PORT_SPEED, false, query_port_speed,
+	kern_query_port_speed),
     ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, true, get_context, kern_get_context),
     ROW(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, false, query_gid_table,
 	kern_query_gid_table),
@@ -390,6 +423,8 @@ static const struct kern_method methods[] = {
 	kern_query_context),
     ROW(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, false, mlx5_query_port,
 	kern_mlx5_query_port),
+    ROW(UVERBS_OBJECT_DEVICE, UV_MLX5_METHOD_DATA_DIRECT_PATH, false, data_direct_path,
+	kern_mlx5_data_direct_path),
     ROW(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, false, query_pd, kern_query_pd),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, false, advise_mr, kern_advise_mr),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, false, query_mr, kern_query_mr),
@@ -401,6 +436,7 @@ static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, false, dm_query, kern_dm_query),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, false, mr_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, false, reg_dmabuf_mr, kern_reg_dmabuf_mr),
+    ROW(UVERBS_OBJECT_MR, UV_METHOD_REG_MR, true, reg_mr, kern_reg_mr),
     ROW(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, ah_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, kern_cq_create),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, false, cq_destroy, kern_cq_destroy),

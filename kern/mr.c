@@ -131,11 +131,29 @@ int kern_create_region(struct kern_call *call, struct nic_mkey_attr *attr, struc
 	return 0;
 }
 
+/* A region of host memory, as asked for but for the domain. */
+static int create_host_region(struct kern_call *call, const struct ib_uverbs_reg_mr *req,
+			      struct kern_object *pd)
+{
+	struct nic_mkey_attr attr = {
+	    .access = kern_nic_access(req->access_flags),
+	    .va = req->hca_va,
+	    .len_bytes = req->length,
+	    .host_va = req->start,
+	};
+	int error = check_range(call->kern, req);
+
+	if (!error)
+		error = kern_create_region(call, &attr, pd);
+	if (!error)
+		call->new_object->access = req->access_flags;
+	return error;
+}
+
 int kern_write_reg_mr(struct kern_call *call)
 {
 	struct ib_uverbs_reg_mr req;
 	struct ib_uverbs_reg_mr_resp resp;
-	struct nic_mkey_attr attr;
 	struct kern_object *pd;
 	int error;
 
@@ -147,19 +165,9 @@ int kern_write_reg_mr(struct kern_call *call)
 		return error;
 	if (kern_object_find(call->file, req.pd_handle, KERN_PD, &pd))
 		return -EINVAL;
-	error = check_range(call->kern, &req);
+	error = create_host_region(call, &req, pd);
 	if (error)
 		return error;
-	attr = (struct nic_mkey_attr){
-	    .access = kern_nic_access(req.access_flags),
-	    .va = req.hca_va,
-	    .len_bytes = req.length,
-	    .host_va = req.start,
-	};
-	error = kern_create_region(call, &attr, pd);
-	if (error)
-		return error;
-	call->new_object->access = req.access_flags;
 	resp = (struct ib_uverbs_reg_mr_resp){
 	    .mr_handle = kern_object_handle(call->new_object),
 	    .lkey = call->new_object->number,
@@ -274,21 +282,19 @@ int kern_write_rereg_mr(struct kern_call *call)
  */
 
 struct dmabuf_req {
-	uint64_t offset;
+	uint64_t offset; /* in the buffer; without one, an address */
 	uint64_t length;
 	uint64_t iova;
 	uint32_t access;
 	int fd;
 };
 
-/* The checks of [linux uverbs_std_types_mr.c UVERBS_METHOD_REG_DMABUF_MR], in its order, and what
- * ib_umem_dmabuf_get refuses before it looks at the buffer. */
+/* The checks of [linux uverbs_std_types_mr.c UVERBS_METHOD_REG_DMABUF_MR], in its order. */
 static int read_dmabuf_req(struct kern_call *call, struct dmabuf_req *req)
 {
-	const struct kern_env *env = &call->kern->env;
 	int error;
 
-	if (!env->dmabuf_map)
+	if (!call->kern->env.dmabuf_map)
 		return -EOPNOTSUPP;
 	error = kern_call_read(call, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &req->offset, 8);
 	if (!error)
@@ -302,19 +308,20 @@ static int read_dmabuf_req(struct kern_call *call, struct dmabuf_req *req)
 	req->fd = (int)kern_call_attr(call, UVERBS_ATTR_REG_DMABUF_MR_FD)->data;
 	error = kern_call_flags(call, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, ACCESS_DMABUF,
 				&req->access);
-	if (!error)
-		error = kern_check_access(req->access);
-	if (error)
-		return error;
-	if (req->length == 0 || req->offset + req->length < req->offset ||
-	    req->iova + req->length < req->iova)
-		return -EINVAL;
-	return 0;
+	return error ? error : kern_check_access(req->access);
 }
 
-/* The region of what is mapped at host_va; the caller unmaps if this fails. */
-static int create_dmabuf_region(struct kern_call *call, const struct dmabuf_req *req,
-				uint64_t host_va)
+/* mlx5's own flags: all of them ask for a way to the memory that is not there. */
+static int read_driver_access(struct kern_call *call)
+{
+	uint32_t none;
+
+	return kern_call_flags(call, UV_MLX5_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, 0, &none);
+}
+
+/* The region of what is mapped at host_va. */
+static int create_mapped_region(struct kern_call *call, const struct dmabuf_req *req,
+				struct kern_object *pd, uint64_t host_va)
 {
 	struct nic_mkey_attr attr = {
 	    .access = kern_nic_access(req->access),
@@ -323,42 +330,128 @@ static int create_dmabuf_region(struct kern_call *call, const struct dmabuf_req 
 	    .host_va = host_va,
 	    .synced = true,
 	};
-	int error;
+	int error = kern_create_region(call, &attr, pd);
 
-	error = kern_create_region(call, &attr,
-				   kern_call_object(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
 	if (error)
 		return error;
+	call->new_object->access = req->access;
 	call->new_object->is_dmabuf = true;
 	call->new_object->host_va = host_va;
 	return 0;
 }
 
-int kern_reg_dmabuf_mr(struct kern_call *call)
+/* First what ib_umem_dmabuf_get refuses before it looks at the buffer. */
+static int create_dmabuf_region(struct kern_call *call, const struct dmabuf_req *req,
+				struct kern_object *pd)
 {
 	const struct kern_env *env = &call->kern->env;
-	struct dmabuf_req req;
 	uint64_t host_va;
-	uint32_t key;
 	int error;
 
-	error = read_dmabuf_req(call, &req);
+	if (req->length == 0 || req->offset + req->length < req->offset ||
+	    req->iova + req->length < req->iova)
+		return -EINVAL;
+	error = env->dmabuf_map(env->ctx, req->fd, req->offset, req->length,
+				req->access & ACCESS_WRITABLE, &host_va);
 	if (error)
 		return error;
-	error = env->dmabuf_map(env->ctx, req.fd, req.offset, req.length,
-				req.access & ACCESS_WRITABLE, &host_va);
+	error = create_mapped_region(call, req, pd, host_va);
 	if (error)
-		return error;
-	error = create_dmabuf_region(call, &req, host_va);
-	if (error) {
 		env->dmabuf_unmap(env->ctx, host_va);
-		return error;
-	}
-	key = call->new_object->number;
-	error = kern_call_write(call, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &key, sizeof(key));
+	return error;
+}
+
+/* The new region's keys, into two attributes. */
+static int write_keys(struct kern_call *call, uint16_t lkey_attr, uint16_t rkey_attr)
+{
+	uint32_t key = call->new_object->number;
+	int error = kern_call_write(call, lkey_attr, &key, sizeof(key));
+
+	return error ? error : kern_call_write(call, rkey_attr, &key, sizeof(key));
+}
+
+int kern_reg_dmabuf_mr(struct kern_call *call)
+{
+	struct dmabuf_req req;
+	int error = read_dmabuf_req(call, &req);
+
+	if (!error)
+		error = read_driver_access(call);
+	if (!error)
+		error = create_dmabuf_region(
+		    call, &req, kern_call_object(call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
 	if (error)
 		return error;
-	return kern_call_write(call, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &key, sizeof(key));
+	return write_keys(call, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY,
+			  UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY);
+}
+
+/* ---- regions of either --------------------------------------------------------------------------
+ */
+
+/* Bytes of an optional attribute; 0 if it is not there. */
+static int read_optional(struct kern_call *call, uint16_t id, uint64_t *value)
+{
+	*value = 0;
+	return kern_call_attr(call, id) ? kern_call_read(call, id, value, sizeof(*value)) : 0;
+}
+
+/* Where the memory is: an address, or a descriptor and an offset, and the pages fit the iova. */
+static int check_place(struct kern_call *call, uint64_t place, uint64_t iova)
+{
+	bool has_addr = kern_call_attr(call, UV_ATTR_REG_MR_ADDR);
+	bool has_fd = kern_call_attr(call, UV_ATTR_REG_MR_FD);
+	bool has_offset = kern_call_attr(call, UV_ATTR_REG_MR_FD_OFFSET);
+
+	if (has_fd && !call->kern->env.dmabuf_map)
+		return -EOPNOTSUPP;
+	if (has_offset != has_fd || has_addr == has_fd)
+		return -EINVAL;
+	return (place ^ iova) & (PAGE_BYTES - 1) ? -EINVAL : 0;
+}
+
+/* UVERBS_METHOD_REG_MR of later kernels: the checks, in its order [linux uverbs_std_types_mr.c]. */
+static int read_reg_mr(struct kern_call *call, struct dmabuf_req *req)
+{
+	const struct kern_attr *fd = kern_call_attr(call, UV_ATTR_REG_MR_FD);
+	int error = kern_call_read(call, UV_ATTR_REG_MR_IOVA, &req->iova, sizeof(req->iova));
+
+	if (!error)
+		error =
+		    kern_call_read(call, UV_ATTR_REG_MR_LENGTH, &req->length, sizeof(req->length));
+	if (!error)
+		error = read_optional(call, fd ? UV_ATTR_REG_MR_FD_OFFSET : UV_ATTR_REG_MR_ADDR,
+				      &req->offset);
+	if (error)
+		return error;
+	req->fd = fd ? (int)fd->data : -1;
+	error = check_place(call, req->offset, req->iova);
+	if (!error)
+		error = kern_call_flags(call, UV_ATTR_REG_MR_ACCESS_FLAGS,
+					fd ? ACCESS_DMABUF : UV_ACCESS_SUPPORTED, &req->access);
+	return error ? error : kern_check_access(req->access);
+}
+
+int kern_reg_mr(struct kern_call *call)
+{
+	struct kern_object *pd = kern_call_object(call, UV_ATTR_REG_MR_PD_HANDLE);
+	struct dmabuf_req req;
+	struct ib_uverbs_reg_mr host;
+	int error = read_reg_mr(call, &req);
+
+	if (error)
+		return error;
+	host = (struct ib_uverbs_reg_mr){.start = req.offset,
+					 .length = req.length,
+					 .hca_va = req.iova,
+					 .access_flags = req.access};
+	if (kern_call_attr(call, UV_ATTR_REG_MR_FD))
+		error = create_dmabuf_region(call, &req, pd);
+	else
+		error = create_host_region(call, &host, pd);
+	if (error)
+		return error;
+	return write_keys(call, UV_ATTR_REG_MR_RESP_LKEY, UV_ATTR_REG_MR_RESP_RKEY);
 }
 
 int kern_mr_destroy(struct kern *kern, const struct kern_object *mr)

@@ -9,6 +9,12 @@
 
 #include <string.h>
 
+enum {
+	PORT_WIDTH_4X = 2,
+	PORT_SPEED_EDR = 32, /* 25 Gb/s over a lane */
+	PORT_SPEED_GBPS = 100,
+};
+
 unsigned int kern_mtu_code(uint32_t mtu_bytes)
 {
 	for (unsigned int code = UV_MTU_256; code <= UV_MTU_4096; code++)
@@ -177,8 +183,8 @@ static struct ib_uverbs_query_port_resp port_facts(const struct kern *kern)
 	    .lid = ib ? config->lid : 0,
 	    .sm_lid = ib ? config->lid : 0,
 	    .max_vl_num = ib,
-	    .active_width = 2,  /* 4X */
-	    .active_speed = 32, /* EDR: 100 Gb/s over 4 lanes */
+	    .active_width = PORT_WIDTH_4X,
+	    .active_speed = PORT_SPEED_EDR,
 	    .bad_pkey_cntr = (uint32_t)counters->rx_drop_pkey,
 	    .qkey_viol_cntr = (uint32_t)counters->rx_drop_qkey,
 	    .link_layer = ib ? UV_LINK_LAYER_INFINIBAND : UV_LINK_LAYER_ETHERNET,
@@ -188,7 +194,7 @@ static struct ib_uverbs_query_port_resp port_facts(const struct kern *kern)
 
 int kern_query_port(struct kern_call *call)
 {
-	struct ib_uverbs_query_port_resp_ex resp = {.legacy_resp = port_facts(call->kern)};
+	struct uv_query_port_resp_ex resp = {.legacy_resp = port_facts(call->kern)};
 	uint64_t port;
 	int error;
 
@@ -199,7 +205,30 @@ int kern_query_port(struct kern_call *call)
 		return error;
 	if (port != KERN_PORT)
 		return -EINVAL;
+	resp.active_speed_ex = resp.legacy_resp.active_speed;
 	return kern_call_write(call, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
+}
+
+/* In units of 100 Mb/s. */
+int kern_query_port_speed(struct kern_call *call)
+{
+	uint64_t port, speed = PORT_SPEED_GBPS * 10;
+	int error;
+
+	if (!call->file->context)
+		return -EINVAL;
+	error = kern_call_const(call, UV_ATTR_QUERY_PORT_SPEED_PORT_NUM, UINT32_MAX, &port);
+	if (error)
+		return error;
+	if (port != KERN_PORT)
+		return -EINVAL;
+	return kern_call_write(call, UV_ATTR_QUERY_PORT_SPEED_RESP, &speed, sizeof(speed));
+}
+
+/* The second PCI function by which some cards reach a GPU's memory. There is none. */
+int kern_mlx5_data_direct_path(struct kern_call *call)
+{
+	return call->file->context ? -ENODEV : -EINVAL;
 }
 
 /* mlx5's own view of a port: its place in a switch inside the card. There is none: all zero. */

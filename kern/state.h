@@ -248,6 +248,11 @@ struct kern_method {
 		.id = (id_), .type = KERN_ATTR_IN, .flags = KERN_MANDATORY_F, \
 		.len_min = sizeof(type_), .len_max = sizeof(type_)            \
 	}
+#define KERN_IN_OPTIONAL(id_, type_)                                         \
+	{                                                                    \
+		.id = (id_), .type = KERN_ATTR_IN, .len_min = sizeof(type_), \
+		.len_max = sizeof(type_)                                     \
+	}
 #define KERN_CONST_IN(id_) KERN_IN(id_, uint64_t)
 #define KERN_FLAGS_IN(id_)                                                    \
 	{                                                                     \
@@ -418,6 +423,7 @@ uint32_t kern_nic_access(uint32_t access);
 /* kern_create_region - the call's new object is a region with this key. */
 int kern_create_region(struct kern_call *call, struct nic_mkey_attr *attr, struct kern_object *pd);
 int kern_reg_dmabuf_mr(struct kern_call *call);
+int kern_reg_mr(struct kern_call *call);
 int kern_write_create_ah(struct kern_call *call);
 int kern_write_attach_mcast(struct kern_call *call);
 int kern_write_detach_mcast(struct kern_call *call);
@@ -448,6 +454,8 @@ int kern_query_context(struct kern_call *call);
 int kern_query_pd(struct kern_call *call);
 int kern_query_mr(struct kern_call *call);
 int kern_mlx5_query_port(struct kern_call *call);
+int kern_query_port_speed(struct kern_call *call);
+int kern_mlx5_data_direct_path(struct kern_call *call);
 int kern_uar_alloc(struct kern_call *call);
 /* kern_page_take - a register page for the context, or KERN_NONE. kern_uar_free gives it back. */
 uint32_t kern_page_take(struct kern_file *file);

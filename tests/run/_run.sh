@@ -13,6 +13,12 @@ export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir "$XDG_RUNTIME_DIR"
 
+# The libraries and programs of another release of rdma-core, built in that folder, in place of the
+# system's.
+if [[ -n ${RIG5_RDMA_CORE:-} ]]; then
+	export PATH=$RIG5_RDMA_CORE/bin:$PATH LD_LIBRARY_PATH=$RIG5_RDMA_CORE/lib
+fi
+
 clean_up() {
 	local job
 	for job in $(jobs -p); do

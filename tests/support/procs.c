@@ -199,9 +199,6 @@ void proc_signal(struct proc *child, int signal)
 {
 	assert_false(child->reaped);
 	assert_int_equal(kill(child->pid, signal), 0);
-	/* All of its threads stand still. */
-	if (signal == SIGSTOP)
-		assert_int_equal(waitpid(child->pid, &child->status, WUNTRACED), child->pid);
 }
 
 /* waitpid with a deadline: true if it told something. */

@@ -9,10 +9,10 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
 packages_build = gcc g++ libc6-dev cmake ninja-build pkg-config libssl-dev \
-	libcmocka-dev libibverbs-dev libucx-dev python3
-# The programs that the tests run on the software NIC.
+	libcmocka-dev libibverbs-dev python3
+# The programs that the tests run on the software NIC, and what they build some with.
 packages_check = ibverbs-utils ibverbs-providers perftest python3-pyverbs python3-scapy \
-	ucx-utils
+	ucx-utils libucx-dev openmpi-bin libopenmpi-dev libfabric-bin
 packages_bench = valgrind ucx-utils strace iperf3
 packages_fuzz = clang-14 llvm-14 libclang-rt-14-dev
 
@@ -32,12 +32,14 @@ demo: packages
 	@$(call compile,$(BUILD),rig5)
 	@scripts/demo.sh $(BUILD)
 
-# All but Linux in a virtual machine, which has to be fetched: `make interop`.
-check: all
+# All but Linux in a virtual machine, which has to be fetched: `make interop`; and what takes long.
+check: packages
 	@scripts/install_packages.sh $(packages_check)
-	@scripts/run_tests.sh $(BUILD) -LE '^interop$$'
+	@$(MAKE) all
+	@scripts/run_tests.sh $(BUILD) -LE '^(interop|long)$$'
 
 ci: check
+	@scripts/run_tests.sh $(BUILD) -L '^long$$'
 	@$(MAKE) unprivileged
 	@$(MAKE) sanitized
 	@$(MAKE) raced
@@ -52,7 +54,7 @@ unprivileged: all
 sanitized: packages
 	@$(call configure,$(BUILD)-asan,-DRIG5_SANITIZE=address$(comma)undefined)
 	@$(call compile,$(BUILD)-asan)
-	@scripts/run_tests.sh $(BUILD)-asan -LE '^(tidy|setup|interop)$$'
+	@scripts/run_tests.sh $(BUILD)-asan -LE '^(tidy|setup|interop|long)$$'
 
 # The thread sanitizer, over what has threads: the core, the simulator and the histories have none.
 # Left out: host_port, whose children are forked from a process with threads and start threads, which
@@ -101,8 +103,8 @@ packages:
 help:
 	@echo 'make          build everything in $(BUILD)/'
 	@echo 'make demo     copy a file between two processes on the software NIC, and a perf table'
-	@echo 'make check    build, and run every test'
-	@echo 'make ci       make check, then the suite under the address, undefined and thread sanitizers'
+	@echo 'make check    build, and run every test but the longest'
+	@echo 'make ci       make check, the longest, and the suite under the address, undefined and thread sanitizers'
 	@echo 'make bench    measure, beside the peers; writes $(BUILD)/bench.json'
 	@echo 'make fuzz     the fuzz targets, SECONDS=60 each, or TARGET=<name> alone'
 	@echo 'make interop  against Linux: its Soft-RoCE in QEMU, fetched once (120 MB)'

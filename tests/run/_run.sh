@@ -81,7 +81,8 @@ no_trees() {
 # $run_options stand before the program, and $server_options or $client_options before those.
 # Output in $work/server and $work/client; whether both ended well. $port_option is how the program
 # takes the TCP port; $server_at and $client_at are commands that run another (as in a network
-# namespace), $server_address is where the client finds the server.
+# namespace), $server_address is where the client finds the server;
+# each end may take $pair_seconds.
 run_options=()
 server_options=()
 client_options=()
@@ -89,14 +90,15 @@ server_at=()
 client_at=()
 server_address=127.0.0.1
 port_option=-p
+pair_seconds=60
 pair() {
 	local port server status
 	port=$(free_port)
-	timeout 60 "${server_at[@]}" "$rig5" run "${server_options[@]}" "${run_options[@]}" -- \
+	timeout $pair_seconds "${server_at[@]}" "$rig5" run "${server_options[@]}" "${run_options[@]}" -- \
 		"$@" "$port_option" "$port" >"$work/server" 2>&1 &
 	server=$!
 	await_listener "$port" || return 1
-	timeout 60 "${client_at[@]}" "$rig5" run "${client_options[@]}" "${run_options[@]}" -- \
+	timeout $pair_seconds "${client_at[@]}" "$rig5" run "${client_options[@]}" "${run_options[@]}" -- \
 		"$@" "$port_option" "$port" "$server_address" >"$work/client" 2>&1
 	status=$?
 	wait "$server" || status=1

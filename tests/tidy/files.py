@@ -9,6 +9,7 @@ import _tidy
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 PUBLIC = "include/rig5.h"
+OPTIONAL = re.compile(r"^/\* package: .* \*/$", re.MULTILINE)  # built where that is installed
 SOURCES = _tidy.C_SUFFIXES + (".py", ".sh", ".cmake", ".map", "CMakeLists.txt", "Makefile")
 
 
@@ -33,7 +34,8 @@ def included(tree):
 
 def check(tree):
     alive = compiled(tree) | included(tree) | {PUBLIC}
-    findings = [f"{p}: nothing builds or includes it" for p in tree.c_files() if p not in alive]
+    findings = [f"{p}: nothing builds or includes it" for p in tree.c_files()
+                if p not in alive and not OPTIONAL.search(tree.read(p))]
     for path in tree.files(SOURCES):
         head = "\n".join(tree.read(path).splitlines()[:2])
         if "SPDX-License-Identifier: BSD-2-Clause" not in head:

@@ -64,8 +64,8 @@ static void expect_pieces(const struct wqe_op *op, const struct nic_wqe *wqe)
 	assert_int_equal(wqe->piece_count, at);
 }
 
-/* The datagram's address: GID of 127.84.1.1, source port from the flow label [RoCEv2, libibverbs:
- * its lower 14 bits, the upper 6 folded in]. */
+/* The datagram's address: GID of 127.84.1.1, source port from the flow label [rdma-core: its lower
+ * 14 bits, the upper 6 folded in]. */
 static void expect_address(const struct nic_wqe *wqe)
 {
 	static const uint8_t dgid[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, 84, 1, 1};

@@ -637,6 +637,11 @@ static void test_group_patience(void **state)
 	assert_int_equal(receive(&pair.a, &at_a, 9), 1);
 	assert_int_equal(receive(&pair.b, &at_b, 9), 1);
 	assert_int_equal(at_a.wrong + at_b.wrong, 0);
+	/* And he is waited for again. */
+	now_ns += 10ull * HOST_GROUP_PATIENCE_NS;
+	for (n = 0; send_group(n, 20, now_ns); n++)
+		receive(&pair.a, &at_a, 9);
+	assert_true(n > 100);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

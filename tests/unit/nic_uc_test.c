@@ -142,6 +142,25 @@ static void any_message_may_start_anew(void **state)
 		send_packet(&b, ROCE_OP_UC_SEND_ONLY, psns[i], 8);
 		expect_done(&b.pair.b.recv_cq, CQE_RESP_SEND, i, 8);
 	}
+	assert_int_equal(nic_counters(b.w->nics[1])->rx_out_of_sequence, 3);
+	bed_close(&b);
+}
+
+/* The end of a SEND ends no WRITE. */
+static void a_message_is_of_one_kind(void **state)
+{
+	struct bed b = open_uc();
+	struct roce_pkt first = packet(&b, ROCE_OP_UC_WRITE_FIRST, 0x100, 1024);
+
+	(void)state;
+	bed_receive(&b, 4096);
+	first.reth.len_bytes = 1032;
+	fake_send(b.w, 1, &first);
+	send_packet(&b, ROCE_OP_UC_SEND_LAST, 0x101, 8);
+	expect_none(&b.pair.b.recv_cq);
+	assert_int_equal(dropped(&b), 1);
+	send_packet(&b, ROCE_OP_UC_WRITE_LAST, 0x102, 8);
+	assert_int_equal(bed_dst(&b)[1024], 0);
 	bed_close(&b);
 }
 
@@ -316,6 +335,7 @@ int main(void)
 	    cmocka_unit_test(the_first_packet_is_an_event),
 	    cmocka_unit_test(a_lost_packet_loses_its_message),
 	    cmocka_unit_test(any_message_may_start_anew),
+	    cmocka_unit_test(a_message_is_of_one_kind),
 	    cmocka_unit_test(a_doubled_packet_breaks_its_message),
 	    cmocka_unit_test(broken_messages_are_dropped),
 	    cmocka_unit_test(without_a_receive_the_message_is_lost),

@@ -18,7 +18,7 @@
  *	clear | fill off= len= seed= | fill64 off= value=
  *	expect off= len= seed= | expect64 off= value= | any off= len=
  *	verify				    ok same, or ok differs at=
- *	qp				    ok qp= qpn=: reliable, in INIT
+ *	qp type=rc|uc|ud		    ok qp= qpn=: in INIT
  *	spin qpn=			    makes and destroys queue pairs until the next has a
  *number over that connect qp= dqpn= gid= gid_index= mtu= rq_psn= sq_psn= timeout= retry= rnr_retry=
  *rnr_timer= post qp= id= op=send|send_imm|write|write_imm|read|cas|faa off= len= imm= addr= key=
@@ -42,7 +42,14 @@
 
 #include "tests/interop/memory.h"
 
-enum { QPS = 16, RING = 64, ARGS = 24, ACCESS_ALL = 0xf, SPIN_MAX = 100000 };
+enum {
+	QPS = 16,
+	RING = 64,
+	ARGS = 24,
+	ACCESS_ALL = 0xf,
+	SPIN_MAX = 100000,
+	QKEY = 0x11111111,
+};
 
 static struct ibv_context *device;
 static struct ibv_pd *pd;
@@ -51,6 +58,8 @@ static struct ibv_mr *region, *bare_region;
 static struct agent_qp {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
+	struct ibv_ah *ah; /* UD: where its datagrams go, and the next */
+	uint32_t dqpn;
 } qps[QPS];
 
 /* The command that is being done. */
@@ -185,10 +194,19 @@ static bool do_verify(void)
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
 
+static enum ibv_qp_type named_type(void)
+{
+	const char *type = text("type");
+
+	if (type && strcmp(type, "uc") == 0)
+		return IBV_QPT_UC;
+	return type && strcmp(type, "ud") == 0 ? IBV_QPT_UD : IBV_QPT_RC;
+}
+
 static bool qp_make(struct agent_qp *q)
 {
 	struct ibv_qp_init_attr attr = {
-	    .qp_type = IBV_QPT_RC,
+	    .qp_type = named_type(),
 	    .cap = {
 		.max_send_wr = RING, .max_recv_wr = RING, .max_send_sge = 1, .max_recv_sge = 1}};
 
@@ -203,6 +221,8 @@ static bool qp_make(struct agent_qp *q)
 static void qp_destroy(struct agent_qp *q)
 {
 	ibv_destroy_qp(q->qp);
+	if (q->ah)
+		ibv_destroy_ah(q->ah);
 	ibv_destroy_cq(q->cq);
 	memset(q, 0, sizeof(*q));
 }
@@ -210,7 +230,8 @@ static void qp_destroy(struct agent_qp *q)
 static bool do_qp(void)
 {
 	struct ibv_qp_attr attr = {
-	    .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ACCESS_ALL};
+	    .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ACCESS_ALL, .qkey = QKEY};
+	int rights = named_type() == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	int i = 0, error;
 
 	while (i < QPS - 1 && qps[i].qp)
@@ -218,7 +239,7 @@ static bool do_qp(void)
 	if (!qp_make(&qps[i]))
 		return fail("ibv_create_qp", errno);
 	error = ibv_modify_qp(qps[i].qp, &attr,
-			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | rights);
 	if (error)
 		return fail("to INIT", error);
 	printf("ok qp=%d qpn=0x%x\n", i, qps[i].qp->qp_num);
@@ -267,6 +288,25 @@ static enum ibv_mtu mtu_code(uint64_t bytes)
 	return (enum ibv_mtu)(__builtin_ctzll(bytes | 1 << 20) - 7);
 }
 
+static bool connect_unacked(struct agent_qp *q, struct ibv_qp_attr *attr)
+{
+	bool ud = q->qp->qp_type == IBV_QPT_UD;
+	int peer = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	int error = ibv_modify_qp(q->qp, attr, IBV_QP_STATE | (ud ? 0 : peer));
+
+	if (error)
+		return fail("to RTR", error);
+	q->dqpn = attr->dest_qp_num;
+	if (ud) {
+		q->ah = ibv_create_ah(pd, &attr->ah_attr);
+		if (!q->ah)
+			return fail("ibv_create_ah", errno);
+	}
+	*attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = (uint32_t)number("sq_psn")};
+	error = ibv_modify_qp(q->qp, attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	return error ? fail("to RTS", error) : ok();
+}
+
 static bool do_connect(void)
 {
 	struct ibv_qp_attr attr = {
@@ -284,6 +324,8 @@ static bool do_connect(void)
 
 	if (!parse_gid(text("gid"), &attr.ah_attr.grh.dgid))
 		return fail("gid", EINVAL);
+	if (named_qp()->qp->qp_type != IBV_QPT_RC)
+		return connect_unacked(named_qp(), &attr);
 	error = ibv_modify_qp(named_qp()->qp, &attr,
 			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
@@ -374,6 +416,10 @@ static bool do_post(void)
 		wr.wr.atomic.rkey = (uint32_t)number("key");
 		wr.wr.atomic.compare_add = cas ? number("compare") : number("add");
 		wr.wr.atomic.swap = number("swap");
+	} else if (named_qp()->ah) {
+		wr.wr.ud.ah = named_qp()->ah;
+		wr.wr.ud.remote_qpn = named_qp()->dqpn;
+		wr.wr.ud.remote_qkey = QKEY;
 	} else {
 		wr.wr.rdma.remote_addr = number("addr");
 		wr.wr.rdma.rkey = (uint32_t)number("key");

@@ -156,7 +156,8 @@ int agent_gid_index(const struct side *side, enum side_family family)
 
 static void make(struct side *side)
 {
-	const char *answer = agent_ask(side, ANSWER_MS, "qp");
+	static const char *const types[] = {"rc", "uc", "ud"};
+	const char *answer = agent_ask(side, ANSWER_MS, "qp type=%s", types[side->service]);
 
 	if (sscanf(answer, "qp=%15s qpn=%x", agent.qp, &side->qpn) != 2)
 		fail_msg("the guest says: %s", answer);

@@ -19,6 +19,7 @@ static struct nic_side {
 	size_t mem_used;     /* of the world, without the queue pair */
 	uint32_t send_ids[ENTRIES], receive_ids[SIDE_RECEIVES];
 	uint32_t received; /* receives posted */
+	struct fake_address to; /* of a datagram queue pair's peer */
 } nic;
 
 static uint32_t bare_key(struct fake_world *w, const struct fake_region *region)
@@ -46,7 +47,10 @@ static void make_srq(void)
 
 static void make(struct side *side)
 {
-	struct fake_opts opts = {.sq_count = ENTRIES, .rq_count = SIDE_RECEIVES};
+	static const enum nic_qp_type types[] = {NIC_QP_RC, NIC_QP_UC, NIC_QP_UD};
+	struct fake_opts opts = {.type = types[side->service],
+				 .sq_count = ENTRIES,
+				 .rq_count = SIDE_RECEIVES};
 
 	nic.mem_used = nic.world->mem_used;
 	nic.received = 0;
@@ -55,6 +59,8 @@ static void make(struct side *side)
 		opts.srqn_a = nic.srq.srqn;
 	}
 	fake_qp_make(nic.world, 0, &opts, &nic.qp);
+	for (uint32_t i = 0; i < SIDE_GIDS; i++)
+		nic_gid_set(nic.world->nics[0], i, side->gids[i]);
 	side->qpn = nic.qp.qpn;
 }
 
@@ -77,6 +83,32 @@ static void modify(const struct nic_qp_params *params)
 {
 	assert_int_equal(nic_qp_modify(nic.world->nics[0], nic.qp.qpn, params, nic.world->now_ns),
 			 0);
+}
+
+static void connect_unacked(const struct side *side, const struct side_link *link,
+			    struct nic_qp_params *p)
+{
+	bool ud = side->service == SIDE_UD;
+	uint32_t init = NIC_QP_SET_STATE_F | NIC_QP_SET_PKEY_INDEX_F | NIC_QP_SET_PORT_F;
+	uint32_t peer =
+	    NIC_QP_SET_PATH_F | NIC_QP_SET_MTU_F | NIC_QP_SET_DEST_QPN_F | NIC_QP_SET_RQ_PSN_F;
+
+	p->qkey = SIDE_QKEY;
+	p->set = init | (ud ? NIC_QP_SET_QKEY_F : NIC_QP_SET_ACCESS_F);
+	modify(p);
+	p->set = NIC_QP_SET_STATE_F | (ud ? 0 : peer);
+	p->state = NIC_QP_RTR;
+	modify(p);
+	p->set = NIC_QP_SET_STATE_F | NIC_QP_SET_SQ_PSN_F;
+	p->state = NIC_QP_RTS;
+	modify(p);
+	nic.to = (struct fake_address){.qkey = SIDE_QKEY,
+				       .dqpn = link->dqpn,
+				       .hop_limit = 64,
+				       .rlid = 0xc123,
+				       .grh_gid_fl = (uint32_t)link->family
+						     << WQE_AV_SGID_INDEX_SHIFT};
+	memcpy(nic.to.rgid, link->dgid, 16);
 }
 
 static void connect_to(struct side *side, const struct side_link *link)
@@ -103,6 +135,10 @@ static void connect_to(struct side *side, const struct side_link *link)
 
 	memcpy(p.path.dgid, link->dgid, 16);
 	memcpy(p.path.sgid, side->gids[link->family], 16);
+	if (side->service != SIDE_RC) {
+		connect_unacked(side, link, &p);
+		return;
+	}
 	modify(&p);
 	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_PATH_F | NIC_QP_SET_MTU_F | NIC_QP_SET_DEST_QPN_F |
 		NIC_QP_SET_RQ_PSN_F | NIC_QP_SET_DEST_RD_ATOMIC_F | NIC_QP_SET_MIN_RNR_TIMER_F;
@@ -122,6 +158,7 @@ static void post(struct side *side, const struct side_work *work)
 	    WQE_OP_SEND, WQE_OP_SEND_IMM,  WQE_OP_WRITE,    WQE_OP_WRITE_IMM,
 	    WQE_OP_READ, WQE_OP_ATOMIC_CS, WQE_OP_ATOMIC_FA};
 	struct fake_wr wr = {
+	    .to = side->service == SIDE_UD ? &nic.to : NULL,
 	    .opcode = opcodes[work->op],
 	    .signal = true,
 	    .pieces = {{side->va + work->off, work->len_bytes, side->key}},

@@ -46,6 +46,15 @@
 		.shared = true                                                            \
 	}
 
+/* What is not acknowledged. */
+#define UNACKED(words, service_, which)                                                          \
+	{.name = words, .service = (service_), .op = (which)},                                   \
+	    {.name = words ", MTU 256", .service = (service_), .op = (which), .mtu_bytes = 256}, \
+	{                                                                                        \
+		.name = words ", IPv6", .service = (service_), .op = (which),                    \
+		.family = SIDE_IPV6                                                              \
+	}
+
 /* Linux answers a message over its receive with "remote operational error" and says that its own
  * queue pair was at fault; a ConnectX and the specification say "invalid request" [rxe]. */
 #define TOO_LONG(words, which, special)                                                     \
@@ -81,6 +90,13 @@ const struct row rows[] = {
     TOO_LONG("SEND longer than its receive", SIDE_SEND, ROW_TOO_LONG),
     TOO_LONG("SEND with immediate longer than its receive", SIDE_SEND_IMM, ROW_TOO_LONG),
     TOO_LONG("SEND of packets, longer than its receive", SIDE_SEND, ROW_TOO_LONG_PACKETS),
+    UNACKED("UC SEND", SIDE_UC, SIDE_SEND),
+    UNACKED("UC SEND with immediate", SIDE_UC, SIDE_SEND_IMM),
+    UNACKED("UC WRITE", SIDE_UC, SIDE_WRITE),
+    UNACKED("UC WRITE with immediate", SIDE_UC, SIDE_WRITE_IMM),
+    UNACKED("UD SEND", SIDE_UD, SIDE_SEND),
+    UNACKED("UD SEND with immediate", SIDE_UD, SIDE_SEND_IMM),
+    {.name = "UC SEND, PSN wraps", .service = SIDE_UC, .op = SIDE_SEND, .psn = 0xfffffc},
     SHARED("SEND", SIDE_SEND, ROW_PLAIN),
     SHARED("SEND with immediate", SIDE_SEND_IMM, ROW_PLAIN),
     SHARED("WRITE with immediate", SIDE_WRITE_IMM, ROW_PLAIN),

@@ -24,6 +24,7 @@ enum row_kind {
 struct row {
 	const char *name;
 	enum side_op op; /* SIDE_OP_COUNT: all in turn */
+	enum side_service service; /* UC and UD: over a good wire, on the NIC's core only */
 	enum row_kind kind;
 	uint32_t mtu_bytes; /* 0: 1024 */
 	enum side_family family;

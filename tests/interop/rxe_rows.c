@@ -144,6 +144,9 @@ static bool left_out(const struct row *row, bool linux_asks, unsigned int w)
 {
 	if (row->shared && !linux_asks)
 		return true;
+	/* What gets lost is not sent again. */
+	if (row->service != SIDE_RC && (wires[w].faults[0] != '\0' || wires[w].large))
+		return true;
 	if (wires[w].large)
 		return row->op != SIDE_OP_COUNT || row->mtu_bytes != 0 || row->shared;
 	return strstr(wires[w].faults, "corrupt") && row->mtu_bytes != 0 && row->mtu_bytes != 4096;

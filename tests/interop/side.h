@@ -27,6 +27,10 @@ enum {
 
 enum side_family { SIDE_IPV4, SIDE_IPV6 };
 
+enum side_service { SIDE_RC, SIDE_UC, SIDE_UD };
+
+enum { SIDE_GRH_BYTES = 40, SIDE_QKEY = 0x11111111 }; /* of a datagram's receive, and its key */
+
 enum side_op {
 	SIDE_SEND,
 	SIDE_SEND_IMM,
@@ -76,6 +80,7 @@ struct side {
 	uint32_t key;
 	uint32_t bare_key; /* of the same memory: no remote rights */
 	uint8_t gids[SIDE_GIDS][16];
+	enum side_service service; /* of the queue pair that is made next */
 	uint32_t qpn; /* of its queue pair */
 	bool shared;  /* its receives are to come from an SRQ; only the NIC's core has one */
 	uint32_t psn; /* where that one starts if this side decides it; else PSN_ANY */

@@ -108,12 +108,15 @@ static inline bool roce_opcode_known(uint8_t opcode)
 	return roce_opcodes[opcode].kind != ROCE_KIND_UNKNOWN;
 }
 
-/* roce_opcode_is_request - whether a requester sends it. */
+/* roce_opcode_is_request, roce_kind_is_request - whether a requester sends it. */
+static inline bool roce_kind_is_request(enum roce_kind kind)
+{
+	return kind >= ROCE_KIND_SEND && kind <= ROCE_KIND_ATOMIC_REQ;
+}
+
 static inline bool roce_opcode_is_request(uint8_t opcode)
 {
-	uint8_t kind = roce_opcodes[opcode].kind;
-
-	return kind >= ROCE_KIND_SEND && kind <= ROCE_KIND_ATOMIC_REQ;
+	return roce_kind_is_request((enum roce_kind)roce_opcodes[opcode].kind);
 }
 
 /* roce_opcode_is_response - whether a responder sends it to answer a request. */

@@ -81,6 +81,7 @@ static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct n
 {
 	uint64_t who = (uint64_t)qp->number << 32 | res->pdn;
 	struct nic_place place;
+	bool good;
 
 	if (n == 0)
 		return true;
@@ -90,7 +91,10 @@ static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct n
 			  &place) != NIC_MEM_OK)
 		return false;
 	*syndrome = ROCE_NAK_REMOTE_OPERATION;
-	return nic_mem_read_at(nic, dst, &place, n);
+	nic->now_responds = true;
+	good = nic_mem_read_at(nic, dst, &place, n);
+	nic->now_responds = false;
+	return good;
 }
 
 /* A READ that breaks half way: nothing after it is answered. */

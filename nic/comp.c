@@ -27,6 +27,7 @@ static void complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op
 	    .send_opcode = op->opcode,
 	    .wqe_counter = op->wqe_index,
 	    .byte_cnt = op->len_bytes,
+	    .user_index = qp->user_index,
 	};
 	nic_cq_done(nic, qp, qp->cqn_send, &done);
 }

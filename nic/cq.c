@@ -137,7 +137,7 @@ void nic_cq_arm(struct nic *nic, uint32_t cqn, uint64_t now_ns)
 
 /* The queue is of no use any more, and so are the queue pairs that complete to it [IBTA1 11.6.3].
  */
-static void fail(struct nic *nic, uint32_t cqn)
+static COLD void fail(struct nic *nic, uint32_t cqn)
 {
 	nic->cqs[cqn].failed = true;
 	event(nic, cqn, NIC_EVENT_CQ_ERROR);
@@ -145,11 +145,11 @@ static void fail(struct nic *nic, uint32_t cqn)
 	nic_srq_fail_of_cq(nic, cqn);
 }
 
-static bool has_room(struct nic *nic, struct nic_cq *cq)
+HOT bool has_room(struct nic *nic, struct nic_cq *cq)
 {
 	uint32_t count = 1u << cq->count_log2;
 
-	if (cq->overrun_ignored || ((cq->pi - cq->ci) & DB_CQ_INDEX_MASK) < count)
+	if (((cq->pi - cq->ci) & DB_CQ_INDEX_MASK) < count || cq->overrun_ignored)
 		return true;
 	if (!nic_mem_load_be32(nic, cq->db_va + DB_CQ_CONSUMER * sizeof(uint32_t), &cq->ci))
 		return false;
@@ -157,7 +157,7 @@ static bool has_room(struct nic *nic, struct nic_cq *cq)
 }
 
 /* Writes the 64 bytes of an entry, its last word last and with release order. */
-static bool store(struct nic *nic, struct nic_cq *cq, const struct cqe64 *cqe)
+HOT bool store(struct nic *nic, struct nic_cq *cq, const struct cqe64 *cqe)
 {
 	static const struct cqe64 none;
 	uint64_t va = cq->buf_va + ((uint64_t)ring_index(cq->pi, cq->count_log2) << cq->size_log2) +
@@ -171,7 +171,7 @@ static bool store(struct nic *nic, struct nic_cq *cq, const struct cqe64 *cqe)
 	       nic_mem_store32(nic, va + CQE_TAIL_OFF, tail);
 }
 
-static void push(struct nic *nic, uint32_t cqn, const struct cqe64 *cqe, bool solicited)
+HOT void put(struct nic *nic, uint32_t cqn, const struct cqe64 *cqe, bool solicited)
 {
 	struct nic_cq *cq = &nic->cqs[cqn];
 
@@ -193,17 +193,23 @@ static void push(struct nic *nic, uint32_t cqn, const struct cqe64 *cqe, bool so
 		fire(nic, cqn);
 }
 
+/* The same for what is rare. */
+static void push(struct nic *nic, uint32_t cqn, const struct cqe64 *cqe, bool solicited)
+{
+	put(nic, cqn, cqe, solicited);
+}
+
 static bool owner(const struct nic *nic, uint32_t cqn)
 {
 	return ring_lap(nic->cqs[cqn].pi, nic->cqs[cqn].count_log2);
 }
 
-void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
-		 const struct nic_done *done)
+HOT void fill_entry(struct cqe64 *cqe, const struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
+		    const struct nic_done *done)
 {
-	struct cqe64 cqe = {
+	*cqe = (struct cqe64){
 	    .flags_rqpn = be32_from(qp->params.dest_qpn),
-	    .srqn_uidx = be32_from(done->opcode == CQE_REQ ? qp->user_index : qp->user_index_recv),
+	    .srqn_uidx = be32_from(done->user_index),
 	    .imm_inval_pkey = be32_from(done->imm),
 	    .byte_cnt = be32_from(done->byte_cnt),
 	    .timestamp = be64_from(nic->now_ns),
@@ -211,11 +217,25 @@ void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
 	    .wqe_counter = be16_from(done->wqe_counter),
 	    .op_own = cqe_op_own(done->opcode, done->solicited, owner(nic, cqn)),
 	};
+}
 
-	if (done->from) {
-		cqe.flags_rqpn = be32_from(done->from->flags_rqpn);
-		cqe.slid = be16_from(done->from->slid);
-	}
+void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
+		 const struct nic_done *done)
+{
+	struct cqe64 cqe;
+
+	fill_entry(&cqe, nic, qp, cqn, done);
+	put(nic, cqn, &cqe, done->solicited);
+}
+
+void nic_cq_done_from(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
+		      const struct nic_done *done, const struct nic_from *from)
+{
+	struct cqe64 cqe;
+
+	fill_entry(&cqe, nic, qp, cqn, done);
+	cqe.flags_rqpn = be32_from(from->flags_rqpn);
+	cqe.slid = be16_from(from->slid);
 	push(nic, cqn, &cqe, done->solicited);
 }
 

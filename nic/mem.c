@@ -7,8 +7,8 @@
  */
 #include "nic/nic_priv.h"
 
-enum nic_mem nic_mem_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
-			   uint64_t len_bytes, uint32_t access, struct nic_place *place)
+HOT enum nic_mem check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
+		       uint64_t len_bytes, uint32_t access, struct nic_place *place)
 {
 	uint32_t index = key >> 8;
 	const struct nic_mkey *mkey;
@@ -31,6 +31,12 @@ enum nic_mem nic_mem_check(const struct nic *nic, uint64_t who, uint32_t key, ui
 	return NIC_MEM_OK;
 }
 
+enum nic_mem nic_mem_check(const struct nic *nic, uint64_t who, uint32_t key, uint64_t va,
+			   uint64_t len_bytes, uint32_t access, struct nic_place *place)
+{
+	return check(nic, who, key, va, len_bytes, access, place);
+}
+
 enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struct nic_wqe *wqe)
 {
 	for (uint32_t i = 0; i < wqe->piece_count; i++) {
@@ -40,8 +46,7 @@ enum nic_mem nic_mem_check_list(const struct nic *nic, uint32_t pdn, const struc
 
 		if (wqe->inline_mask >> i & 1)
 			continue;
-		verdict =
-		    nic_mem_check(nic, pdn, piece->lkey, piece->va, piece->len_bytes, 0, &place);
+		verdict = check(nic, pdn, piece->lkey, piece->va, piece->len_bytes, 0, &place);
 		if (verdict != NIC_MEM_OK)
 			return verdict;
 	}
@@ -105,8 +110,8 @@ enum nic_mem nic_mem_gather(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe, 
 		if (wqe->inline_mask >> wqe->at_piece & 1) {
 			memcpy(dst, wqe->raw + piece->va + piece_off, part);
 		} else {
-			verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part,
-						0, &place);
+			verdict =
+			    check(nic, pdn, piece->lkey, piece->va + piece_off, part, 0, &place);
 			if (verdict != NIC_MEM_OK)
 				return verdict;
 			if (!nic_mem_read_at(nic, dst, &place, part))
@@ -132,8 +137,8 @@ enum nic_mem nic_mem_scatter(struct nic *nic, uint32_t pdn, struct nic_wqe *wqe,
 
 		if (part == 0)
 			return NIC_MEM_SHORT;
-		verdict = nic_mem_check(nic, pdn, piece->lkey, piece->va + piece_off, part,
-					NIC_ACCESS_LOCAL_WRITE_F, &place);
+		verdict = check(nic, pdn, piece->lkey, piece->va + piece_off, part,
+				NIC_ACCESS_LOCAL_WRITE_F, &place);
 		if (verdict != NIC_MEM_OK)
 			return verdict;
 		if (!nic_mem_write_at(nic, &place, src, part))
@@ -229,8 +234,8 @@ static bool write_synced(struct nic *nic, const struct nic_place *place, const v
 	return good;
 }
 
-static __attribute__((noinline)) bool read_special(struct nic *nic, uint8_t *dst,
-						   const struct nic_place *all, size_t len_bytes)
+static COLD bool read_special(struct nic *nic, uint8_t *dst, const struct nic_place *all,
+			      size_t len_bytes)
 {
 	struct nic_place place;
 	uint64_t part;
@@ -248,8 +253,8 @@ static __attribute__((noinline)) bool read_special(struct nic *nic, uint8_t *dst
 	return true;
 }
 
-static __attribute__((noinline)) bool write_special(struct nic *nic, const struct nic_place *all,
-						    const uint8_t *src, size_t len_bytes)
+static COLD bool write_special(struct nic *nic, const struct nic_place *all, const uint8_t *src,
+			       size_t len_bytes)
 {
 	struct nic_place place;
 	uint64_t part;

@@ -25,9 +25,11 @@
 #include "abi/roce_opcode.h"
 #include "base/assert.h"
 #include "base/be.h"
+#include "base/hot.h"
 #include "base/prng.h"
 #include "base/ring.h"
 #include "nic/nic.h"
+#include "nic/nic_cq.h"
 #include "nic/nic_mkey.h"
 
 #define NIC_TIME_NEVER UINT64_MAX
@@ -58,7 +60,6 @@ enum {
 /* ---- tables (obj.c) -------------------------------------------------------------------------- */
 
 struct nic_pd;
-struct nic_cq;
 
 /* Indices of a fixed table: never used ones from `fresh` up, and freed ones, oldest first. */
 struct nic_slots {
@@ -72,32 +73,11 @@ struct nic_slots {
 bool nic_slot_take(struct nic_slots *slots, uint32_t spare_count, uint32_t *index);
 void nic_slot_give(struct nic_slots *slots, uint32_t index);
 struct nic_pd *nic_pd_find(const struct nic *nic, uint32_t pdn);
-struct nic_cq *nic_cq_find(const struct nic *nic, uint32_t cqn);
 
 /* A protection domain, or an XRC domain. */
 struct nic_pd {
 	uint32_t users;
 	bool live;
-};
-
-struct nic_cq {
-	uint64_t buf_va;
-	uint64_t db_va;
-	uint32_t pi;           /* entries ever written; 24 bits of it are compared */
-	uint32_t ci;           /* the application's count, as last read */
-	uint32_t solicited_pi; /* pi just after the last entry that wakes a solicited-only arm */
-	uint32_t notified_pi;  /* pi when the last event was made */
-	uint8_t count_log2;
-	uint8_t size_log2;
-	bool live;
-	bool overrun_ignored;
-	bool padded;
-	bool failed; /* overrun, or its ring is not writable: nothing is written any more */
-	bool armed;
-	bool armed_solicited;
-	uint32_t users;
-	uint32_t watch; /* its place in nic->cq_watch */
-	uint64_t cookie;
 };
 
 struct nic_srq {
@@ -122,12 +102,6 @@ struct nic_srq {
 };
 
 /* One record of what nic_scan reads: a doorbell record, and the value it had. */
-struct nic_cq_watch {
-	uint64_t db_va;
-	uint32_t seen;
-	uint32_t cqn;
-};
-
 struct nic_qp_watch {
 	uint64_t db_va;
 	uint32_t index;
@@ -229,6 +203,12 @@ struct nic_res {
 	bool is_atomic;
 };
 
+/* Packets that a queue pair may be sent: what a peer asks of it, and what it is answered. */
+enum {
+	NIC_TAKES_REQUESTS_F = 1 << 0,
+	NIC_TAKES_ANSWERS_F = 1 << 1,
+};
+
 struct nic_qp {
 	/* Scheduling: survives reset and destroy, because the ready list does. */
 	uint32_t ready_next;
@@ -238,6 +218,7 @@ struct nic_qp {
 	uint8_t type;      /* enum nic_qp_type */
 	uint8_t transport; /* the upper bits of its opcodes */
 	uint8_t state;     /* enum nic_qp_state */
+	uint8_t takes;     /* NIC_TAKES_*_F, as its type and state have it */
 	uint8_t mtu_log2;
 	bool sq_signal_all;
 	bool rq_signed;
@@ -593,13 +574,18 @@ struct nic_pkt {
 	uint8_t header[ROCE_HEADERS_MAX_BYTES];
 };
 
-/* ---- req.c, comp.c, resp.c, answer.c
- * ------------------------------------------------------------------- */
+/* ---- req.c, comp.c, resp.c, answer.c --------------------------------------------------------- */
 
-/* Parts of a requester: the place of an operation's packet, its opcode as RC has it, the flags of
- * an operation, and the packets of an entry. */
-enum roce_place nic_req_place(const struct nic_op *op, uint32_t psn);
-uint8_t nic_req_opcode(const struct nic_op *op, enum roce_place place);
+/* Parts of a requester: the place of an operation's packet, the opcodes of its message as RC has
+ * them, by place, the flags of an operation, and the packets of an entry. */
+static inline enum roce_place nic_req_place(const struct nic_op *op, uint32_t psn)
+{
+	uint32_t i = (psn - op->psn) & PSN_MASK;
+
+	return (enum roce_place)((i == 0 ? ROCE_FIRST : 0u) |
+				 (i + 1 == op->psn_count ? ROCE_LAST : 0u));
+}
+extern const uint8_t nic_req_opcodes[WQE_OP_SEND_IMM + 1][4];
 uint8_t nic_req_flags(const struct nic_qp *qp, const struct nic_wqe *wqe);
 uint32_t nic_req_psn_count(const struct nic_qp *qp, const struct nic_wqe *wqe);
 void nic_req_store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va,
@@ -718,34 +704,6 @@ uint64_t nic_sig_wire_bytes(const struct nic *nic, uint32_t index);
 bool nic_sig_read(struct nic *nic, uint8_t *dst, uint32_t index, uint64_t off, uint64_t n);
 bool nic_sig_write(struct nic *nic, uint32_t index, uint64_t off, const uint8_t *src, uint64_t n);
 bool nic_sig_is_on(const struct nic *nic, uint32_t index);
-
-/* ---- cq.c ------------------------------------------------------------------------------------ */
-
-/* Who sent a datagram, as its completion says. */
-struct nic_from {
-	uint32_t flags_rqpn; /* [mlx5_cqe.h] */
-	uint16_t slid;
-};
-
-/* A completion that went well; byte_cnt and imm as the kind has them. */
-struct nic_done {
-	enum cqe_opcode opcode;
-	uint8_t send_opcode;
-	bool solicited; /* wakes a solicited-only arm */
-	uint16_t wqe_counter;
-	uint32_t byte_cnt;
-	uint32_t imm;
-	const struct nic_from *from; /* NULL: the queue pair's peer */
-};
-void nic_cq_done(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
-		 const struct nic_done *done);
-void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum cqe_opcode opcode,
-		  uint8_t send_opcode, uint16_t wqe_counter, struct nic_fault fault);
-/* nic_cq_sig_error - tells of a wrong signature where the operation that found it completes; one
- * that was found while it was sent may stop its send queue. */
-void nic_cq_sig_error(struct nic *nic, const struct nic_sig_error *error);
-/* nic_cq_look - reads an arm word; fires if there is something to tell. */
-void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch);
 
 /* ---- qp.c, run.c ----------------------------------------------------------------------------- */
 

@@ -105,6 +105,21 @@ static bool attr_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 	return objects_ok(nic, attr);
 }
 
+/* Requests are taken once the peer is known, answers while something may be asked [IBTA1 10.3.1].
+ * Each half of XRC is only a requester or only a responder. */
+static void set_state(struct nic_qp *qp, enum nic_qp_state state)
+{
+	bool asks = state == NIC_QP_RTS || state == NIC_QP_SQD;
+	bool answers = asks || state == NIC_QP_RTR || state == NIC_QP_SQE;
+
+	qp->state = (uint8_t)state;
+	qp->takes = 0;
+	if (asks && qp->type != NIC_QP_XRC_TGT)
+		qp->takes |= NIC_TAKES_ANSWERS_F;
+	if (answers && qp->type != NIC_QP_XRC_INI)
+		qp->takes |= NIC_TAKES_REQUESTS_F;
+}
+
 /* Everything that a reset forgets: all but scheduling, identity and attributes. */
 static void clear_transport(struct nic *nic, struct nic_qp *qp)
 {
@@ -139,7 +154,6 @@ static void answer_last(struct nic *nic, struct nic_qp *qp)
 	nic->left_packets = NIC_VISIT_PACKETS;
 	nic->left_bytes = (int64_t)NIC_VISIT_PACKETS * ROCE_MTU_MAX_BYTES;
 	nic->now_qp = qp;
-	nic->now_responds = true;
 	nic_answer_run(nic, qp);
 }
 
@@ -198,7 +212,7 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	qp->user_index = attr->user_index;
 	qp->sq_signal_all = attr->sq_signal_all;
 	qp->cookie = attr->cookie;
-	qp->state = NIC_QP_RESET;
+	set_state(qp, NIC_QP_RESET);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	qp->own_multicast_blocked = attr->own_multicast_blocked;
 	/* A datagram is as long as the port's packets; the others are told their path's. */
@@ -259,7 +273,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	nic->qp_watch[qp->watch] = *last;
 	nic->qps[last->index].watch = qp->watch;
 	count_uses(nic, qp, -1);
-	qp->state = NIC_QP_RESET;
+	set_state(qp, NIC_QP_RESET);
 	qp->live = false;
 	nic_slot_give(&nic->qp_slots, qp->index);
 	return 0;
@@ -420,7 +434,7 @@ static void qp_to_reset(struct nic *nic, struct nic_qp *qp)
 	answer_last(nic, qp);
 	clear_transport(nic, qp);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
-	qp->state = NIC_QP_RESET;
+	set_state(qp, NIC_QP_RESET);
 	watch(nic, qp, NIC_LOOK_NOT);
 }
 
@@ -447,7 +461,7 @@ static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
 		if (qp->state != NIC_QP_SQE)
 			return;
 	}
-	qp->state = NIC_QP_RTS;
+	set_state(qp, NIC_QP_RTS);
 	/* Without a send ring there is no record to look at. */
 	watch(nic, qp, qp->sq_count != 0 ? NIC_LOOK_SQ : NIC_LOOK_NOT);
 	nic_req_kick(nic, qp);
@@ -458,7 +472,7 @@ static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
 static void qp_to_sqd_from_rts(struct nic *nic, struct nic_qp *qp)
 {
 	ASSERT(qp->state == NIC_QP_RTS);
-	qp->state = NIC_QP_SQD;
+	set_state(qp, NIC_QP_SQD);
 	qp->sqd_event = true;
 	nic_qp_drained(nic, qp);
 }
@@ -492,7 +506,7 @@ void nic_qp_stop(struct nic_qp *qp)
 {
 	if (!qp->sig_drain || qp->state != NIC_QP_RTS)
 		return;
-	qp->state = NIC_QP_SQD;
+	set_state(qp, NIC_QP_SQD);
 	qp->sqd_event = true;
 }
 
@@ -504,7 +518,7 @@ static void enter(struct nic *nic, struct nic_qp *qp, enum nic_qp_state to)
 		return;
 	case NIC_QP_INIT:
 	case NIC_QP_RTR:
-		qp->state = (uint8_t)to;
+		set_state(qp, to);
 		return;
 	case NIC_QP_RTS:
 		qp_to_rts(nic, qp);
@@ -606,7 +620,7 @@ void nic_qp_error(struct nic *nic, struct nic_qp *qp)
 	if (qp->state == NIC_QP_ERR)
 		return;
 	nic_timer_remove(nic, qp);
-	qp->state = NIC_QP_ERR;
+	set_state(qp, NIC_QP_ERR);
 	qp->rnr_waiting = false;
 	qp->rx_kind = ROCE_KIND_UNKNOWN;
 	if (!qp->last_words) {
@@ -629,7 +643,7 @@ void nic_qp_error(struct nic *nic, struct nic_qp *qp)
 void nic_qp_sq_error(struct nic *nic, struct nic_qp *qp)
 {
 	nic_timer_remove(nic, qp);
-	qp->state = NIC_QP_SQE;
+	set_state(qp, NIC_QP_SQE);
 	watch(nic, qp, NIC_LOOK_FLUSH);
 	nic_ready(nic, qp);
 }

@@ -210,8 +210,7 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 	} else {
 		op.flags = nic_req_flags(qp, wqe);
 		op.psn_count = nic_req_psn_count(qp, wqe);
-		if (must_wait(qp, wqe, &op) ||
-		    (op.psn_count == 0 && local_waits(nic, qp, wqe))) {
+		if (must_wait(qp, wqe, &op) || (op.psn_count == 0 && local_waits(nic, qp, wqe))) {
 			qp->sq_stalled = true;
 			return false;
 		}
@@ -242,38 +241,19 @@ static enum sent fail_operation(struct nic *nic, struct nic_qp *qp, struct nic_o
 	return FAILED;
 }
 
-/* [IBTA1 table 38]: rows by kind of message, columns by place (enum roce_place). */
-uint8_t nic_req_opcode(const struct nic_op *op, enum roce_place place)
-{
-	static const uint8_t send[4] = {[ROCE_FIRST] = ROCE_OP_RC_SEND_FIRST,
-					[ROCE_MIDDLE] = ROCE_OP_RC_SEND_MIDDLE,
-					[ROCE_LAST] = ROCE_OP_RC_SEND_LAST,
-					[ROCE_ONLY] = ROCE_OP_RC_SEND_ONLY};
-	static const uint8_t write[4] = {[ROCE_FIRST] = ROCE_OP_RC_WRITE_FIRST,
-					 [ROCE_MIDDLE] = ROCE_OP_RC_WRITE_MIDDLE,
-					 [ROCE_LAST] = ROCE_OP_RC_WRITE_LAST,
-					 [ROCE_ONLY] = ROCE_OP_RC_WRITE_ONLY};
-	static const uint8_t send_inval[4] = {[ROCE_FIRST] = ROCE_OP_RC_SEND_FIRST,
-					      [ROCE_MIDDLE] = ROCE_OP_RC_SEND_MIDDLE,
-					      [ROCE_LAST] = ROCE_OP_RC_SEND_LAST_INV,
-					      [ROCE_ONLY] = ROCE_OP_RC_SEND_ONLY_INV};
-	bool imm = op->opcode == WQE_OP_SEND_IMM || op->opcode == WQE_OP_WRITE_IMM;
-	bool is_send = op->opcode == WQE_OP_SEND || op->opcode == WQE_OP_SEND_IMM;
-	uint8_t opcode = is_send ? send[place] : write[place];
-
-	if (op->opcode == WQE_OP_SEND_INVAL)
-		return send_inval[place];
-	/* The opcode with immediate data follows the one without. */
-	return imm && (place & ROCE_LAST) ? (uint8_t)(opcode + 1) : opcode;
-}
-
-enum roce_place nic_req_place(const struct nic_op *op, uint32_t psn)
-{
-	uint32_t i = (psn - op->psn) & PSN_MASK;
-
-	return (enum roce_place)((i == 0 ? ROCE_FIRST : 0u) |
-				 (i + 1 == op->psn_count ? ROCE_LAST : 0u));
-}
+/* [IBTA1 table 38]: columns by place (enum roce_place). */
+#define ROW(first, middle, last, only)                                               \
+	{                                                                            \
+		[ROCE_FIRST] = ROCE_OP_RC_##first, [ROCE_LAST] = ROCE_OP_RC_##last,  \
+		[ROCE_MIDDLE] = ROCE_OP_RC_##middle, [ROCE_ONLY] = ROCE_OP_RC_##only \
+	}
+const uint8_t nic_req_opcodes[WQE_OP_SEND_IMM + 1][4] = {
+    [WQE_OP_SEND] = ROW(SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY),
+    [WQE_OP_SEND_IMM] = ROW(SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM, SEND_ONLY_IMM),
+    [WQE_OP_SEND_INVAL] = ROW(SEND_FIRST, SEND_MIDDLE, SEND_LAST_INV, SEND_ONLY_INV),
+    [WQE_OP_WRITE] = ROW(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY),
+    [WQE_OP_WRITE_IMM] = ROW(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM),
+};
 
 /* XRC: the SRQ that the request is for, right after the BTH. */
 static void store_xrceth(uint8_t *bth, const struct roce_opcode_info *info, uint32_t srqn)
@@ -293,7 +273,7 @@ void nic_req_store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint6
 }
 
 /* PSNs [psn_send, psn_send + count) are on their way. */
-static void sent(struct nic *nic, struct nic_qp *qp, uint32_t count)
+HOT void sent(struct nic *nic, struct nic_qp *qp, uint32_t count)
 {
 	uint32_t before = (qp->psn_high - qp->psn_send) & PSN_MASK;
 
@@ -316,7 +296,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	uint32_t left = op->len_bytes - off;
 	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
 	enum roce_place place = nic_req_place(op, psn);
-	uint8_t opcode = nic_req_opcode(op, place) | qp->transport;
+	uint8_t opcode = nic_req_opcodes[op->opcode][place] | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1 ||
 		       (qp->window_psns != 0 && under_way(qp) + 1 >= qp->window_psns) ||
@@ -361,7 +341,7 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 	piece_bytes = (uint64_t)piece << qp->mtu_log2;
 	store_xrceth(bth, info, wqe->srqn);
 	nic_req_store_reth(bth, info, wqe->raddr + off, wqe->rkey,
-		   left < piece_bytes ? left : (uint32_t)piece_bytes);
+			   left < piece_bytes ? left : (uint32_t)piece_bytes);
 	nic_tx_close(nic, qp, bth, opcode, 0);
 	sent(nic, qp, piece);
 	return SENT;

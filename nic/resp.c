@@ -10,9 +10,6 @@
  */
 #include "nic/nic_priv.h"
 
-/* On the path of every packet of RC, though others call it, too. */
-#define HOT static inline __attribute__((always_inline))
-
 /* What is to be done with a request. */
 enum resp_step {
 	RESP_NEXT,      /* go on to the next check */
@@ -87,7 +84,7 @@ static enum resp_step check_psn(const struct nic_qp *qp, const struct nic_pkt *p
 /* A message is not interrupted, and does not start in the middle [IBTA1 9.7.4]. */
 static enum resp_step check_place(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
-	if (roce_opcode_starts(pkt->opcode))
+	if (pkt->info->place & ROCE_FIRST)
 		return qp->rx_kind == ROCE_KIND_UNKNOWN ? RESP_NEXT : RESP_INVALID;
 	return qp->rx_kind == pkt->info->kind ? RESP_NEXT : RESP_INVALID;
 }
@@ -115,7 +112,7 @@ HOT enum resp_step check_length(const struct nic_qp *qp, const struct nic_pkt *p
 
 /* A WRITE brings exactly what its RETH announced; no message is over the limit. */
 HOT enum resp_step check_announced(const struct nic *nic, const struct nic_qp *qp,
-				      const struct nic_pkt *pkt)
+				   const struct nic_pkt *pkt)
 {
 	uint64_t limit_bytes = 1ull << nic->config.message_max_bytes_log2;
 	uint64_t so_far_bytes = (uint64_t)qp->rx_off + pkt->payload_bytes;
@@ -130,7 +127,7 @@ HOT enum resp_step check_announced(const struct nic *nic, const struct nic_qp *q
 		return RESP_INVALID;
 	if (pkt->info->kind == ROCE_KIND_READ_REQ)
 		return RESP_NEXT;
-	if (roce_opcode_ends(pkt->opcode))
+	if (pkt->info->place & ROCE_LAST)
 		return pkt->payload_bytes == len_bytes ? RESP_NEXT : RESP_INVALID;
 	return pkt->payload_bytes < len_bytes ? RESP_NEXT : RESP_INVALID;
 }
@@ -168,7 +165,7 @@ static enum resp_step check_atomic(const struct nic *nic, const struct nic_qp *q
 
 /* What the region lets anyone do; nothing is asked for a message without bytes [IBTA1 C9-88]. */
 HOT enum resp_step check_region(const struct nic *nic, const struct nic_qp *qp,
-				   const struct nic_pkt *pkt)
+				const struct nic_pkt *pkt)
 {
 	bool reads = pkt->info->kind == ROCE_KIND_READ_REQ;
 	enum nic_mem verdict;
@@ -189,7 +186,7 @@ HOT enum resp_step check_region(const struct nic *nic, const struct nic_qp *qp,
 static bool needs_receive(const struct nic_pkt *pkt)
 {
 	if (pkt->info->kind == ROCE_KIND_SEND)
-		return roce_opcode_starts(pkt->opcode);
+		return pkt->info->place & ROCE_FIRST;
 	return pkt->info->imm_off != 0;
 }
 
@@ -211,19 +208,17 @@ bool nic_resp_has_receive(const struct nic *nic, const struct nic_qp *qp)
 
 /* Receives, and places for responses; who asks for more of these than was agreed on is at fault. */
 HOT enum resp_step check_resources(const struct nic *nic, const struct nic_qp *qp,
-				      const struct nic_pkt *pkt)
+				   const struct nic_pkt *pkt)
 {
-	uint32_t due = due_count(qp);
-
 	switch ((enum roce_kind)pkt->info->kind) {
 	case ROCE_KIND_SEND:
 		return needs_receive(pkt) && !nic_resp_has_receive(nic, qp) ? RESP_RNR : RESP_SEND;
 	case ROCE_KIND_WRITE:
 		return needs_receive(pkt) && !nic_resp_has_receive(nic, qp) ? RESP_RNR : RESP_WRITE;
 	case ROCE_KIND_READ_REQ:
-		return due < qp->params.dest_rd_atomic ? RESP_READ : RESP_INVALID;
+		return due_count(qp) < qp->params.dest_rd_atomic ? RESP_READ : RESP_INVALID;
 	case ROCE_KIND_ATOMIC_REQ:
-		return due < qp->params.dest_rd_atomic ? RESP_ATOMIC : RESP_INVALID;
+		return due_count(qp) < qp->params.dest_rd_atomic ? RESP_ATOMIC : RESP_INVALID;
 	case ROCE_KIND_READ_RESP:
 	case ROCE_KIND_ATOMIC_RESP:
 	case ROCE_KIND_ACK:
@@ -236,7 +231,7 @@ HOT enum resp_step check_resources(const struct nic *nic, const struct nic_qp *q
 
 /* A request whose turn it is. */
 HOT enum resp_step check_request(const struct nic *nic, const struct nic_qp *qp,
-					   const struct nic_pkt *pkt)
+				 const struct nic_pkt *pkt)
 {
 	enum resp_step step = check_length(qp, pkt);
 
@@ -325,28 +320,38 @@ static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault 
 
 /* ---- SEND and WRITE -------------------------------------------------------------------------- */
 
+/* Immediate data, or a key to make free: either is the last header. A WRITE that completes a
+ * receive has one. */
+static void take_imm(struct nic *nic, const struct nic_pkt *pkt, struct nic_done *done)
+{
+	done->imm = be32_load(pkt->header + pkt->info->header_bytes - ROCE_IMM_BYTES);
+	if (pkt->info->kind == ROCE_KIND_WRITE) {
+		done->opcode = CQE_RESP_WR_IMM;
+	} else if (pkt->info->headers & ROCE_H_IMM) {
+		done->opcode = CQE_RESP_SEND_IMM;
+	} else {
+		done->opcode = CQE_RESP_SEND_INV;
+		nic_mkey_invalidate(nic, done->imm);
+	}
+}
+
 HOT void complete_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 			  const struct nic_from *from)
 {
-	uint8_t last = pkt->info->headers & (ROCE_H_IMM | ROCE_H_IETH);
-	bool write = pkt->info->kind == ROCE_KIND_WRITE;
 	struct nic_done done = {
-	    .opcode = write		   ? CQE_RESP_WR_IMM
-		      : last == 0	   ? CQE_RESP_SEND
-		      : last == ROCE_H_IMM ? CQE_RESP_SEND_IMM
-					   : CQE_RESP_SEND_INV,
+	    .opcode = CQE_RESP_SEND,
 	    .solicited = pkt->se,
 	    .wqe_counter = use_receive(qp),
 	    .byte_cnt = qp->rx_off,
-	    .from = from,
+	    .user_index = qp->user_index_recv,
 	};
 
-	/* Either is the last header. */
-	if (last != 0)
-		done.imm = be32_load(pkt->header + pkt->info->header_bytes - ROCE_IMM_BYTES);
-	if (done.opcode == CQE_RESP_SEND_INV)
-		nic_mkey_invalidate(nic, done.imm);
-	nic_cq_done(nic, qp, qp->cqn_recv, &done);
+	if (pkt->info->headers & (ROCE_H_IMM | ROCE_H_IETH))
+		take_imm(nic, pkt, &done);
+	if (from)
+		nic_cq_done_from(nic, qp, qp->cqn_recv, &done, from);
+	else
+		nic_cq_done(nic, qp, qp->cqn_recv, &done);
 }
 
 void nic_resp_complete(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
@@ -367,7 +372,7 @@ static void move_epsn(struct nic_qp *qp, uint32_t count)
 static void taken(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	move_epsn(qp, 1);
-	if (roce_opcode_ends(pkt->opcode)) {
+	if (pkt->info->place & ROCE_LAST) {
 		qp->rx_kind = ROCE_KIND_UNKNOWN;
 		qp->msn = (qp->msn + 1) & ROCE_MSN_MASK;
 		if (pkt->info->kind == ROCE_KIND_SEND || pkt->info->imm_off)

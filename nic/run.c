@@ -137,9 +137,8 @@ static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 	enum nic_turn as_responder, as_requester;
 
 	nic->now_qp = qp;
-	nic->now_responds = true;
-	as_responder = nic_answer_run(nic, qp);
 	nic->now_responds = false;
+	as_responder = nic_answer_run(nic, qp);
 	if (qp->state == NIC_QP_ERR || qp->state == NIC_QP_SQE) {
 		as_requester = nic_qp_flush(nic, qp);
 		/* Completions wait for no room on the wire, even if a NAK does. */

@@ -7,14 +7,23 @@
  */
 #include "nic/nic_priv.h"
 
-static void copy_header(struct nic_pkt *pkt, const uint8_t *bth, size_t len_bytes)
+/* Bytes [off, off + len_bytes) of the headers, each of them once. */
+HOT void copy_header(struct nic_pkt *pkt, const uint8_t *bth, uint32_t off, uint32_t len_bytes)
 {
-	if (len_bytes >= sizeof(pkt->header))
-		memcpy(pkt->header, bth, sizeof(pkt->header));
-	else
-		memcpy(pkt->header, bth, len_bytes);
+	memcpy(pkt->header + off, bth + off, len_bytes);
 	/* From here on the compiler may not go back to bth for what it has copied. */
 	__asm__ volatile("" : : "r"(pkt->header) : "memory");
+}
+
+/* What is behind the BTH. Most packets have nothing there, or one word: immediate data, an AETH. */
+HOT void copy_extended(struct nic_pkt *pkt, const uint8_t *bth)
+{
+	uint32_t len_bytes = pkt->info->header_bytes - ROCE_BTH_BYTES;
+
+	if (len_bytes == 4)
+		copy_header(pkt, bth, ROCE_BTH_BYTES, 4);
+	else if (len_bytes != 0)
+		copy_header(pkt, bth, ROCE_BTH_BYTES, len_bytes);
 }
 
 /* false: malformed [IBTA1 9.6]. Lengths that depend on the path MTU are left to the queue pair.
@@ -22,17 +31,18 @@ static void copy_header(struct nic_pkt *pkt, const uint8_t *bth, size_t len_byte
 static bool decode(struct nic_pkt *pkt, const struct nic_rx *rx)
 {
 	const uint8_t *bth = pkt->header;
-	uint32_t pad;
+	uint32_t pad, word;
 
 	if (rx->len_bytes < ROCE_BTH_BYTES || rx->len_bytes % 4 != 0 ||
 	    rx->len_bytes > ROCE_HEADERS_MAX_BYTES + ROCE_MTU_MAX_BYTES)
 		return false;
-	copy_header(pkt, rx->bth, rx->len_bytes);
+	copy_header(pkt, rx->bth, 0, ROCE_BTH_BYTES);
 	pkt->opcode = bth[ROCE_BTH_OPCODE_OFF];
 	pkt->info = &roce_opcodes[pkt->opcode];
 	if (pkt->info->kind == ROCE_KIND_UNKNOWN || rx->len_bytes < pkt->info->header_bytes ||
 	    (bth[ROCE_BTH_FLAGS_OFF] & ROCE_BTH_TVER_MASK) != 0)
 		return false;
+	copy_extended(pkt, rx->bth);
 	pad = bth[ROCE_BTH_FLAGS_OFF] >> ROCE_BTH_PAD_SHIFT & ROCE_BTH_PAD_MASK;
 	pkt->payload_bytes = (uint32_t)rx->len_bytes - pkt->info->header_bytes;
 	if (pad > pkt->payload_bytes)
@@ -42,8 +52,9 @@ static bool decode(struct nic_pkt *pkt, const struct nic_rx *rx)
 		return false;
 	pkt->payload = rx->bth + pkt->info->header_bytes;
 	pkt->se = bth[ROCE_BTH_FLAGS_OFF] & ROCE_BTH_SE_F;
-	pkt->ack_req = bth[ROCE_BTH_ACK_OFF] & ROCE_BTH_ACK_F;
-	pkt->psn = be24_load(bth + ROCE_BTH_PSN_OFF);
+	word = be32_load(bth + ROCE_BTH_ACK_OFF); /* AckReq, PSN */
+	pkt->ack_req = word >> 31;
+	pkt->psn = word & PSN_MASK;
 	return true;
 }
 
@@ -59,20 +70,6 @@ static bool address_ok(const struct nic_qp *qp, const struct nic_rx *rx)
 		return false; /* InfiniBand has no wire to other ports */
 	return memcmp(rx->sgid, path->dgid, sizeof(path->dgid)) == 0 &&
 	       (!rx->dgid || memcmp(rx->dgid, path->sgid, sizeof(path->sgid)) == 0);
-}
-
-/* Each half of XRC is only a requester or only a responder. */
-static bool type_takes(const struct nic_qp *qp, uint8_t opcode, bool request)
-{
-	if ((opcode & ROCE_TRANSPORT_MASK) != qp->transport)
-		return false;
-	return qp->type < NIC_QP_XRC_INI || request == (qp->type == NIC_QP_XRC_TGT);
-}
-
-static bool state_takes(const struct nic_qp *qp, bool request)
-{
-	return qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
-	       (request && (qp->state == NIC_QP_RTR || qp->state == NIC_QP_SQE));
 }
 
 static bool pkey_ok(struct nic *nic, const struct nic_pkt *pkt)
@@ -93,8 +90,19 @@ static void rx_other(struct nic *nic, const struct nic_pkt *pkt, const struct ni
 		nic_mcast_rx(nic, pkt, rx);
 }
 
-static void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
-			 const struct nic_rx *rx, bool request)
+/* qp does not take this half of what its transport has: not now, or never. Each half of XRC is only
+ * a requester or only a responder. */
+static COLD void rx_untaken(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt,
+			    const struct nic_rx *rx, bool request)
+{
+	if (qp->type >= NIC_QP_XRC_INI && request != (qp->type == NIC_QP_XRC_TGT))
+		rx_other(nic, pkt, rx);
+	else if (pkey_ok(nic, pkt))
+		nic->counters.rx_drop_state++;
+}
+
+HOT void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
+		      const struct nic_rx *rx, bool request)
 {
 	if (!address_ok(qp, rx)) {
 		nic->counters.rx_drop_address++;
@@ -125,18 +133,18 @@ void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
 		nic->counters.rx_drop_malformed++;
 		return;
 	}
-	qp = nic_qp_find(nic, be24_load(pkt.header + ROCE_BTH_DQPN_OFF));
-	request = roce_opcode_is_request(pkt.opcode);
-	if (!qp || !type_takes(qp, pkt.opcode, request)) {
+	qp = nic_qp_find(nic, be32_load(pkt.header + ROCE_BTH_ECN_OFF) & ROCE_QPN_MASK);
+	if (!qp || (pkt.opcode & ROCE_TRANSPORT_MASK) != qp->transport) {
 		rx_other(nic, &pkt, rx);
+		return;
+	}
+	request = roce_kind_is_request((enum roce_kind)pkt.info->kind);
+	if (!(qp->takes & (request ? NIC_TAKES_REQUESTS_F : NIC_TAKES_ANSWERS_F))) {
+		rx_untaken(nic, qp, &pkt, rx, request);
 		return;
 	}
 	if (!pkey_ok(nic, &pkt))
 		return;
-	if (!state_takes(qp, request)) {
-		nic->counters.rx_drop_state++;
-		return;
-	}
 	if (qp->type == NIC_QP_UD)
 		nic_ud_rx(nic, qp, &pkt, rx);
 	else

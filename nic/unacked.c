@@ -125,7 +125,7 @@ static enum sent make_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 	uint32_t left = op->len_bytes - off;
 	uint32_t n = left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2;
 	enum roce_place place = nic_req_place(op, psn);
-	uint8_t opcode = nic_req_opcode(op, place) | qp->transport;
+	uint8_t opcode = nic_req_opcodes[op->opcode][place] | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	bool se = (op->flags & NIC_OP_SOLICITED_F) && (place & ROCE_LAST);
 	enum nic_mem verdict;

@@ -43,7 +43,7 @@ static void add_data(struct nic_wqe *wqe, const uint8_t *seg, uint32_t count)
 }
 
 /* The data and inline segments from byte `at` to byte `end` of raw. */
-static bool decode_data(struct nic_wqe *wqe, uint32_t at, uint32_t end)
+HOT bool decode_data(struct nic_wqe *wqe, uint32_t at, uint32_t end)
 {
 	uint32_t word_bytes = sizeof(struct wqe_inline_seg);
 
@@ -172,7 +172,7 @@ static void start(struct nic_wqe *wqe)
 }
 
 /* An entry that sends nothing. */
-static struct nic_fault decode_local(struct nic_wqe *wqe, uint32_t head, uint32_t bytes)
+static COLD struct nic_fault decode_local(struct nic_wqe *wqe, uint32_t head, uint32_t bytes)
 {
 	wqe->raw_bytes = bytes;
 	if (wqe->opcode != WQE_OP_MMO)
@@ -261,7 +261,7 @@ struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const st
 }
 
 /* The pieces of a receive, from byte `at` of raw to byte `end`. */
-static void decode_receive(struct nic_wqe *wqe, uint32_t at, uint32_t end)
+HOT void decode_receive(struct nic_wqe *wqe, uint32_t at, uint32_t end)
 {
 	for (; at < end; at += WQE_UNIT_BYTES) {
 		uint32_t count = be32_load(wqe->raw + at) & WQE_BYTE_COUNT_MASK;
@@ -273,7 +273,7 @@ static void decode_receive(struct nic_wqe *wqe, uint32_t at, uint32_t end)
 }
 
 /* The entry of an SRQ that qp holds; if it holds none, the one at the head is taken. */
-static bool fetch_shared(struct nic *nic, struct nic_qp *qp)
+static COLD bool fetch_shared(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_wqe *wqe = &nic->rx_wqe;
 	struct nic_srq *srq = &nic->srqs[qp->srqn];

@@ -138,8 +138,11 @@ static void wide_entries(void **state)
 	struct fake_world *w = fake_world_new(NULL);
 	struct nic_cq_attr attr = {.cqe_count_log2 = 2, .cqe_size_bytes = 128, .cookie = 9};
 	struct nic *nic = w->nics[0];
-	struct nic_qp qp = {.number = 0x123, .user_index = 0x77};
-	struct nic_done done = {.opcode = CQE_REQ, .wqe_counter = 5, .send_opcode = WQE_OP_SEND};
+	struct nic_qp qp = {.number = 0x123};
+	struct nic_done done = {.opcode = CQE_REQ,
+				.wqe_counter = 5,
+				.send_opcode = WQE_OP_SEND,
+				.user_index = 0x77};
 	uint8_t *ring;
 	uint32_t cqn;
 

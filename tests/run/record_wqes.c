@@ -115,7 +115,6 @@ static void own_disguise(void)
 	own.mr->addr = (void *)(uintptr_t)OP_LOCAL_VA;
 	own.mr->length = 1 << 20;
 	own.mr->lkey = own.mr->rkey = OP_LKEY;
-	own.window_1->rkey = own.window_2->rkey = OP_WINDOW_KEY;
 	own.mkey->lkey = own.mkey->rkey = OP_MKEY;
 	own.mkey_signed->lkey = own.mkey_signed->rkey = OP_MKEY;
 }
@@ -411,6 +410,15 @@ static int bind_2(const struct queue *queue)
 	return ibv_wr_complete(queue->ex);
 }
 
+/* The entry behind waits for the binding, without being told to. */
+static int bind_2_then_send(const struct queue *queue)
+{
+	static const struct wqe_op empty = {.kind = OP_SEND, .flags = OP_SIGNAL_F};
+	int err = bind_2(queue);
+
+	return err ? err : post_op(queue, &empty);
+}
+
 static int local_inv(const struct queue *queue)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_LOCAL_INV,
@@ -558,23 +566,32 @@ static int copy(const struct queue *queue)
 
 enum { OLD = 1, NEW = 2 };
 
-static const struct {
+static const struct key_op {
 	const char *name;
 	uint32_t ways;
+	uint32_t transports;
+	uint32_t flags; /* OP_RING_END_F, OP_WRAPS_F */
 	int (*post)(const struct queue *queue);
 } key_ops[] = {
-    {"bind_1", OLD, bind_1},
-    {"unbind_1", OLD, unbind_1},
-    {"bind_2", OLD | NEW, bind_2},
-    {"local_inv", OLD | NEW, local_inv},
-    {"mr_list_2", NEW, mr_list_2},
-    {"mr_list_4", NEW, mr_list_4},
-    {"mr_interleaved", NEW, mr_interleaved},
-    {"configure_list", NEW, configure_list},
-    {"configure_interleaved", NEW, configure_interleaved},
-    {"configure_crc32c", NEW, configure_crc32c},
-    {"configure_t10dif", NEW, configure_t10dif},
-    {"memcpy", NEW, copy},
+    {"bind_1", OLD, OP_RC, 0, bind_1},
+    {"unbind_1", OLD, OP_RC, 0, unbind_1},
+    {"bind_2", OLD | NEW, OP_RC, 0, bind_2},
+    {"bind_2", OLD, OP_UC | OP_XRC, 0, bind_2},
+    {"bind_2_ring_end", OLD | NEW, OP_RC, OP_RING_END_F, bind_2},
+    {"bind_2_then_send", OLD | NEW, OP_RC, 0, bind_2_then_send},
+    {"local_inv", OLD | NEW, OP_RC, 0, local_inv},
+    {"local_inv", OLD, OP_UC | OP_XRC, 0, local_inv},
+    {"mr_list_2", NEW, OP_RC, 0, mr_list_2},
+    {"mr_list_4", NEW, OP_RC, 0, mr_list_4},
+    {"mr_list_4_ring_end", NEW, OP_RC, OP_RING_END_F, mr_list_4},
+    {"mr_interleaved", NEW, OP_RC, 0, mr_interleaved},
+    {"mr_interleaved_wraps", NEW, OP_RC, OP_WRAPS_F, mr_interleaved},
+    {"configure_list", NEW, OP_RC, 0, configure_list},
+    {"configure_interleaved", NEW, OP_RC, 0, configure_interleaved},
+    {"configure_crc32c", NEW, OP_RC, 0, configure_crc32c},
+    {"configure_t10dif", NEW, OP_RC, 0, configure_t10dif},
+    {"configure_t10dif_wraps", NEW, OP_RC, OP_WRAPS_F, configure_t10dif},
+    {"memcpy", NEW, OP_RC, 0, copy},
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -631,41 +648,50 @@ static void go_to(const struct queue *queue, uint32_t index)
 	}
 }
 
-/* record - what `op`, or else key_ops[key_op], leaves in a new ring. */
-static void record(uint32_t transport, bool is_new, const struct wqe_op *op, uint32_t key_op)
+/* record - what `op`, or else key_op, leaves in a new ring. */
+static void record(uint32_t transport, bool is_new, const struct wqe_op *op,
+		   const struct key_op *key_op)
 {
 	struct queue queue = queue_make(transport, is_new);
 	uint32_t number = queue.qp->qp_num;
-	const char *name = op ? op->name : key_ops[key_op].name;
+	uint32_t flags = op ? op->flags : key_op->flags;
+	const char *name = op ? op->name : key_op->name;
 	uint16_t from;
 
-	if (op && op->flags & OP_RING_END_F)
+	if (flags & OP_RING_END_F)
 		go_to(&queue, queue.block_count - 1);
-	if (op && op->flags & OP_WRAPS_F)
-		go_to(&queue, queue.block_count - 3);
+	if (flags & OP_WRAPS_F)
+		go_to(&queue, queue.block_count - 2);
 	memset(queue.ring, OP_POISON, (size_t)queue.block_count * BLOCK);
 	from = posted(&queue);
 	queue.qp->qp_num = OP_QPN;
-	need_0(op ? post_op(&queue, op) : key_ops[key_op].post(&queue), name);
+	own.window_1->rkey = own.window_2->rkey = OP_WINDOW_KEY;
+	need_0(op ? post_op(&queue, op) : key_op->post(&queue), name);
 	queue.qp->qp_num = number;
 	print_entries(&queue, name, from, posted(&queue));
 	need_0(ibv_destroy_qp(queue.qp), "ibv_destroy_qp");
 }
 
-int main(void)
+static void record_ops(uint32_t transport)
 {
-	static const uint32_t transports[] = {OP_RC, OP_UC, OP_UD, OP_XRC};
-
-	own_make();
-	own_disguise();
-	for (uint32_t t = 0; t < sizeof(transports) / sizeof(transports[0]); t++)
-		for (uint32_t i = 0; i < WQE_OPS; i++)
-			for (int is_new = 0; is_new <= 1; is_new++)
-				if (wqe_ops[i].transports & transports[t])
-					record(transports[t], is_new, &wqe_ops[i], 0);
+	for (uint32_t i = 0; i < WQE_OPS; i++)
+		for (int is_new = 0; is_new <= 1; is_new++)
+			if (wqe_ops[i].transports & transport)
+				record(transport, is_new, &wqe_ops[i], NULL);
 	for (uint32_t i = 0; i < sizeof(key_ops) / sizeof(key_ops[0]); i++)
 		for (int is_new = 0; is_new <= 1; is_new++)
-			if (key_ops[i].ways & (is_new ? NEW : OLD))
-				record(OP_RC, is_new, NULL, i);
+			if (key_ops[i].transports & transport &&
+			    key_ops[i].ways & (is_new ? NEW : OLD))
+				record(transport, is_new, NULL, &key_ops[i]);
+}
+
+int main(void)
+{
+	own_make();
+	own_disguise();
+	record_ops(OP_RC);
+	record_ops(OP_UC);
+	record_ops(OP_UD);
+	record_ops(OP_XRC);
 	return 0;
 }

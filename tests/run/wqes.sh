@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Shows that the recorded work queue entries (tests/golden/wqe/libmlx5-44.txt) are what libmlx5
-# writes. By recording them anew (record_wqes.c) and comparing. `RIG5_SOURCE_DIR=.
-# tests/run/wqes.sh <build directory> --write` stores them instead.
+# writes. By recording them anew (record_wqes.c) and comparing. `tests/run/wqes.sh <build directory>
+# --write` stores them instead.
 set -u
+: "${RIG5_SOURCE_DIR:=$(realpath "$(dirname "$0")/../..")}"
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
 record=$build/tests/run_record_wqes

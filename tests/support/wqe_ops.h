@@ -82,7 +82,7 @@ enum {
 	OP_IMM_F = 1 << 4,
 	OP_INVAL_F = 1 << 5,
 	OP_RING_END_F = 1 << 6, /* the entry starts in the ring's last block */
-	OP_WRAPS_F = 1 << 7,    /* two blocks before that, and goes around the end */
+	OP_WRAPS_F = 1 << 7,    /* one block before that, and goes around the end */
 };
 
 struct wqe_op {

@@ -604,6 +604,7 @@ static void test_group(void **state)
 	assert_int_equal(at_a.wrong + at_b.wrong, 0);
 	assert_int_equal(pair.a.counters.tx_drop_group, 0);
 	/* A member that comes anew listens to nothing. */
+	host_local_free(&pair.a);
 	host_local_init(&pair.a, &pair.ra);
 	assert_int_equal(atomic_load(&host_registry_port(&pair.ra)->listening[0]), 0);
 }

@@ -10,8 +10,11 @@
  * executed, and addresses and keys are numbers. While an entry is posted, the numbers and keys
  * that libmlx5 takes from its objects are replaced by known ones.
  *
- *   <transport> <operation> <new: ibv_wr_*, old: ibv_post_send> <index> <blocks of the ring>
+ *   <transport> <operation> <new: ibv_wr_*, old: any other> <index> <blocks of the ring>
  *   	<16 bytes a line, each a unit of the entry>
+ *
+ * Of a receive the whole 64 bytes are printed; of a shared one, the first 16 are those of the ring
+ * as it was made.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -48,6 +51,8 @@ struct queue {
 	const uint32_t *record; /* big-endian: blocks that were posted */
 	uint32_t block_count;
 	uint32_t transport;
+	uint8_t *receives; /* the ring of receives */
+	uint32_t receive_count;
 };
 
 static void need(bool good, const char *what)
@@ -176,16 +181,17 @@ static void qp_fail(struct ibv_qp *qp, uint32_t transport)
 
 static struct queue queue_make(uint32_t transport, bool is_new)
 {
-	struct ibv_qp_init_attr_ex attr = {.qp_type = qp_type(transport),
-					   .send_cq = own.cq,
-					   .recv_cq = own.cq,
-					   .cap = {.max_send_wr = 8,
-						   .max_recv_wr = transport == OP_XRC ? 0 : 1,
-						   .max_send_sge = OP_PIECES_MAX,
-						   .max_recv_sge = transport == OP_XRC ? 0 : 1,
-						   .max_inline_data = OP_INLINE_MAX},
-					   .comp_mask = IBV_QP_INIT_ATTR_PD,
-					   .pd = own.pd};
+	struct ibv_qp_init_attr_ex attr = {
+	    .qp_type = qp_type(transport),
+	    .send_cq = own.cq,
+	    .recv_cq = own.cq,
+	    .cap = {.max_send_wr = 8,
+		    .max_recv_wr = transport == OP_XRC ? 0 : 4,
+		    .max_send_sge = OP_PIECES_MAX,
+		    .max_recv_sge = transport == OP_XRC ? 0 : OP_PIECES_MAX,
+		    .max_inline_data = OP_INLINE_MAX},
+	    .comp_mask = IBV_QP_INIT_ATTR_PD,
+	    .pd = own.pd};
 	struct mlx5dv_qp_init_attr dv_attr = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS};
 	struct queue queue = {.transport = transport};
 	struct mlx5dv_qp dv_qp = {0};
@@ -211,7 +217,10 @@ static struct queue queue_make(uint32_t transport, bool is_new)
 	queue.ring = dv_qp.sq.buf;
 	queue.record = (const uint32_t *)dv_qp.dbrec + MLX5_SND_DBR;
 	queue.block_count = dv_qp.sq.wqe_cnt;
+	queue.receives = dv_qp.rq.buf;
+	queue.receive_count = dv_qp.rq.wqe_cnt;
 	need(dv_qp.sq.stride == BLOCK, "the stride of a send ring");
+	need(transport == OP_XRC || dv_qp.rq.stride == BLOCK, "the stride of a receive ring");
 	qp_fail(queue.qp, transport);
 	return queue;
 }
@@ -615,6 +624,13 @@ static void hide_opaque(uint8_t *entry)
 		memcpy(entry + UNIT + 4, words, sizeof(words));
 }
 
+static void print_bytes(const uint8_t *ring, uint32_t ring_bytes, uint32_t at, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		printf("%s%02x%s", i % UNIT ? (i % 4 ? "" : " ") : "\t",
+		       ring[(at + i) % ring_bytes], i % UNIT == UNIT - 1 ? "\n" : "");
+}
+
 /* print_entries - those in blocks `from` to `to`. */
 static void print_entries(const struct queue *queue, const char *name, uint16_t from, uint16_t to)
 {
@@ -626,10 +642,7 @@ static void print_entries(const struct queue *queue, const char *name, uint16_t 
 		hide_opaque(queue->ring + at);
 		printf("%s %s %s %u %u\n", transport_name(queue->transport), name,
 		       queue->ex ? "new" : "old", from, queue->block_count);
-		for (uint32_t i = 0; i < units * UNIT; i++)
-			printf("%s%02x%s", i % UNIT ? (i % 4 ? "" : " ") : "\t",
-			       queue->ring[(at + i) % (queue->block_count * BLOCK)],
-			       i % UNIT == UNIT - 1 ? "\n" : "");
+		print_bytes(queue->ring, queue->block_count * BLOCK, at, units * UNIT);
 		from = (uint16_t)(from + (units + 3) / 4);
 		need(units != 0 && (uint16_t)(to - from) < queue->block_count, name);
 	}
@@ -685,6 +698,51 @@ static void record_ops(uint32_t transport)
 				record(transport, is_new, NULL, &key_ops[i]);
 }
 
+/* The shared ring's next segments are left as they were made. */
+static uint8_t *shared_ring(struct ibv_srq **srq, uint32_t *count)
+{
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 3, .max_sge = OP_PIECES_MAX - 1}};
+	struct mlx5dv_srq dv_srq = {0};
+	struct mlx5dv_obj obj = {.srq = {.out = &dv_srq}};
+	uint8_t *ring;
+
+	*srq = ibv_create_srq(own.pd, &attr);
+	need(*srq, "ibv_create_srq");
+	obj.srq.in = *srq;
+	need_0(mlx5dv_init_obj(&obj, MLX5DV_OBJ_SRQ), "mlx5dv_init_obj");
+	need(dv_srq.stride == BLOCK && dv_srq.head == 0, "the shape of a shared ring");
+	ring = dv_srq.buf;
+	*count = dv_srq.tail + 1;
+	for (uint32_t i = 0; i < *count; i++)
+		memset(ring + i * BLOCK + UNIT, OP_POISON, BLOCK - UNIT);
+	return ring;
+}
+
+static void record_receive(const struct wqe_receive *receive)
+{
+	struct queue queue = queue_make(OP_RC, false);
+	struct ibv_sge pieces[OP_PIECES_MAX];
+	struct ibv_recv_wr wr = {.sg_list = pieces, .num_sge = (int)receive->piece_count}, *bad;
+	uint32_t count = queue.receive_count;
+	uint8_t *ring = queue.receives;
+	struct ibv_srq *srq = NULL;
+
+	for (uint32_t i = 0; i < receive->piece_count; i++)
+		pieces[i] = (struct ibv_sge){.addr = OP_LOCAL_VA + i * OP_PIECE_STEP,
+					     .length = receive->len_bytes[i],
+					     .lkey = OP_LKEY + i};
+	if (receive->shared)
+		ring = shared_ring(&srq, &count);
+	else
+		memset(ring, OP_POISON, (size_t)count * BLOCK);
+	need_0(srq ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(queue.qp, &wr, &bad),
+	       receive->name);
+	printf("rc %s old 0 %u\n", receive->name, count);
+	print_bytes(ring, count * BLOCK, 0, BLOCK);
+	need_0(ibv_destroy_qp(queue.qp), "ibv_destroy_qp");
+	need_0(srq ? ibv_destroy_srq(srq) : 0, "ibv_destroy_srq");
+}
+
 int main(void)
 {
 	own_make();
@@ -693,5 +751,7 @@ int main(void)
 	record_ops(OP_UC);
 	record_ops(OP_UD);
 	record_ops(OP_XRC);
+	for (uint32_t i = 0; i < WQE_RECEIVES; i++)
+		record_receive(&wqe_receives[i]);
 	return 0;
 }

@@ -33,6 +33,14 @@ static const struct wqe_op *op_of(const char *name)
 	return NULL;
 }
 
+static const struct wqe_receive *receive_of(const char *name)
+{
+	for (size_t i = 0; i < WQE_RECEIVES; i++)
+		if (!strcmp(wqe_receives[i].name, name))
+			return &wqe_receives[i];
+	return NULL;
+}
+
 static struct golden_wqe head_of(const char *line)
 {
 	struct golden_wqe wqe = {0};
@@ -43,6 +51,7 @@ static struct golden_wqe head_of(const char *line)
 		fail_msg("not an entry's first line: %s", line);
 	wqe.transport = transport_of(transport);
 	wqe.op = op_of(wqe.name);
+	wqe.receive = receive_of(wqe.name);
 	wqe.is_new = !strcmp(api, "new");
 	return wqe;
 }

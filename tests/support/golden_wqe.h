@@ -17,8 +17,9 @@ enum { GOLDEN_BYTES_MAX = 1024 };
 struct golden_wqe {
 	uint32_t transport; /* OP_RC and so on */
 	char name[48];
-	const struct wqe_op *op; /* NULL: an operation on keys */
-	bool is_new;             /* through ibv_wr_*; else ibv_post_send */
+	const struct wqe_op *op; /* NULL: an operation on keys, or a receive */
+	const struct wqe_receive *receive;
+	bool is_new; /* through ibv_wr_*; else ibv_post_send */
 	uint32_t index;
 	uint32_t block_count; /* of its ring */
 	uint32_t bytes;

@@ -165,6 +165,28 @@ static const struct wqe_op wqe_ops[] = {
 
 enum { WQE_OPS = sizeof(wqe_ops) / sizeof(wqe_ops[0]) };
 
+/* Receives. Room for OP_PIECES_MAX in a queue pair's ring, for one less in a shared one. */
+struct wqe_receive {
+	const char *name;
+	bool shared;
+	uint32_t piece_count;
+	uint32_t len_bytes[OP_PIECES_MAX];
+};
+
+static const struct wqe_receive wqe_receives[] = {
+    {"receive_0", false, 0, {0}},
+    {"receive_1", false, 1, {100}},
+    {"receive_between_empty", false, 3, {0, 50, 0}},
+    {"receive_3", false, 3, {100, 1, 4096}},
+    {"receive_4", false, 4, {100, 1, 4096, 20}},
+    {"shared_0", true, 0, {0}},
+    {"shared_1", true, 1, {100}},
+    {"shared_2", true, 2, {100, 1}},
+    {"shared_3", true, 3, {100, 1, 4096}},
+};
+
+enum { WQE_RECEIVES = sizeof(wqe_receives) / sizeof(wqe_receives[0]) };
+
 /* op_inline_byte - byte i of the data that is copied into entries; none is OP_POISON. */
 static inline uint8_t op_inline_byte(uint32_t i)
 {

@@ -163,10 +163,50 @@ static void bytes_are_those_of_libmlx5(void **state)
 	free(wqes);
 }
 
+static void receive_one(const struct golden_wqe *wqe)
+{
+	struct script_rig rig = script_rig_open(4, (int)wqe->block_count);
+	const struct wqe_receive *r = wqe->receive;
+	uint8_t *ring = (uint8_t *)(uintptr_t)script.qps[0].in.buf_addr;
+	struct rig_local pieces[OP_PIECES_MAX];
+
+	for (uint32_t i = 0; i < r->piece_count; i++)
+		pieces[i] = (struct rig_local){.addr = OP_LOCAL_VA + i * OP_PIECE_STEP,
+					       .len_bytes = r->len_bytes[i],
+					       .key = OP_LKEY + i};
+	memset(ring, OP_POISON, 2 * WQE_BB_BYTES);
+	assert_int_equal(rig_qp_receive_pieces(rig.qp, pieces, (int)r->piece_count), 0);
+	assert_memory_equal(ring, wqe->raw, wqe->bytes);
+	if (r->piece_count == 1) {
+		assert_int_equal(rig_qp_receive(rig.qp, pieces), 0);
+		assert_memory_equal(ring + WQE_BB_BYTES, wqe->raw, wqe->bytes);
+	}
+	script_rig_close(&rig);
+}
+
+static void receives_are_those_of_libmlx5(void **state)
+{
+	size_t count, compared = 0, wanted = 0;
+	struct golden_wqe *wqes = golden_wqes(&count);
+
+	(void)state;
+	for (size_t i = 0; i < WQE_RECEIVES; i++)
+		wanted += !wqe_receives[i].shared;
+	for (size_t i = 0; i < count; i++) {
+		if (!wqes[i].receive || wqes[i].receive->shared)
+			continue;
+		receive_one(&wqes[i]);
+		compared++;
+	}
+	assert_int_equal(compared, wanted);
+	free(wqes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bytes_are_those_of_libmlx5),
+	    cmocka_unit_test(receives_are_those_of_libmlx5),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -456,7 +456,8 @@ static void receive(struct bed *b, const struct golden_wqe *golden, const struct
 	be32_store(fake_mem(b->w, db_va), 1);
 }
 
-static void receive_one(const struct golden_wqe *golden)
+/* A message of all the entry's bytes, or of one more, which is too long. */
+static void receive_one(const struct golden_wqe *golden, bool is_long)
 {
 	const struct wqe_receive *r = golden->receive;
 	struct bed b = {.w = fake_world_new(NULL)};
@@ -478,13 +479,17 @@ static void receive_one(const struct golden_wqe *golden)
 	receive(&b, golden, r->shared ? &srq : NULL, into.key);
 	for (uint32_t i = 0; i < r->piece_count; i++)
 		len += r->len_bytes[i];
-	wr = bed_wr(&b, WQE_OP_SEND, len);
+	wr = bed_wr(&b, WQE_OP_SEND, len + is_long);
 	fake_post(&b.pair.a, &wr);
 	fake_ring(&b.pair.a);
 	fake_settle(b.w);
-	expect_done(&b.pair.b.recv_cq, CQE_RESP_SEND, 0, len);
+	if (is_long)
+		expect_error(&b.pair.b.recv_cq, CQE_RESP_ERR, 0, CQE_SYND_LOCAL_LENGTH,
+			     CQE_VENDOR_NONE);
+	else
+		expect_done(&b.pair.b.recv_cq, CQE_RESP_SEND, 0, len);
 	len = 0;
-	for (uint32_t i = 0; i < r->piece_count; i++) {
+	for (uint32_t i = 0; i < r->piece_count && !is_long; i++) {
 		const uint8_t *at = fake_mem(b.w, OP_LOCAL_VA + i * OP_PIECE_STEP);
 
 		assert_memory_equal(at, bed_src(&b) + len, r->len_bytes[i]);
@@ -504,7 +509,8 @@ static void receives_are_filled(void **state)
 		if (!golden[i].receive)
 			continue;
 		name(&golden[i]);
-		receive_one(&golden[i]);
+		receive_one(&golden[i], false);
+		receive_one(&golden[i], true);
 		filled++;
 	}
 	assert_int_equal(filled, WQE_RECEIVES);

@@ -14,7 +14,7 @@ static void store_aeth(uint8_t *aeth, uint8_t syndrome, uint32_t msn)
 	be32_store(aeth, (uint32_t)syndrome << 24 | msn);
 }
 
-static void count_answer(struct nic *nic, uint8_t syndrome)
+HOT void count_answer(struct nic *nic, uint8_t syndrome)
 {
 	switch (syndrome) {
 	case ROCE_SYNDROME_ACK:
@@ -37,8 +37,8 @@ static void count_answer(struct nic *nic, uint8_t syndrome)
 }
 
 /* One ACK or NAK; false: no room. */
-static bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn,
-			uint32_t msn)
+HOT bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn,
+		     uint32_t msn)
 {
 	uint8_t opcode = ROCE_OP_RC_ACK | qp->transport;
 	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, psn, 0);
@@ -181,13 +181,15 @@ static bool send_last(struct nic *nic, struct nic_qp *qp)
 /* A queue pair in error has nothing here but its last words: nic_qp_error saw to that. */
 enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
 {
-	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {
-		if (qp->res_due == 0 && qp->nak_due == 0 && !qp->ack_due)
-			return NIC_TURN_DONE;
+	int i = 0;
+
+	do {
 		if (nic->left_packets == 0 || nic->left_bytes <= 0)
 			return NIC_TURN_AGAIN;
 		if (!(qp->res_due ? send_response(nic, qp) : send_last(nic, qp)))
 			return NIC_TURN_BLOCKED;
-	}
-	return qp->res_due || qp->nak_due || qp->ack_due ? NIC_TURN_AGAIN : NIC_TURN_DONE;
+		if (!nic_answer_due(qp))
+			return NIC_TURN_DONE;
+	} while (++i < NIC_VISIT_PACKETS);
+	return NIC_TURN_AGAIN;
 }

@@ -523,10 +523,6 @@ struct nic_fault nic_mem_fault(enum nic_mem verdict);
  * says how many blocks it covers all the same, at least 1 and no more than were posted. */
 struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, uint16_t index,
 				    struct nic_wqe *wqe);
-/* nic_wqe_again - the entry of op, the n-th operation: as it is in *wqe, or copied anew into it.
- * NULL: it cannot be read or is not what it was. */
-struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const struct nic_op *op,
-			      uint32_t n, struct nic_wqe *wqe);
 /* nic_wqe_fetch_receive - *nic->rx_wqe is qp's receive at rq_ci, or the one it holds of an SRQ,
  * taking one if it holds none; false: the ring is not readable. */
 bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp);
@@ -534,6 +530,17 @@ bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp);
 static inline uint64_t nic_wqe_owner(const struct nic_qp *qp, uint32_t n)
 {
 	return (uint64_t)(qp->index + 1) << 32 | n;
+}
+/* nic_wqe_again - the entry of op, the n-th operation: as it is in *wqe, or copied anew into it.
+ * NULL: it cannot be read or is not what it was. */
+struct nic_wqe *nic_wqe_copy_again(struct nic *nic, const struct nic_qp *qp,
+				   const struct nic_op *op, uint32_t n, struct nic_wqe *wqe);
+static inline struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp,
+					    const struct nic_op *op, uint32_t n,
+					    struct nic_wqe *wqe)
+{
+	return wqe->owner == nic_wqe_owner(qp, n) ? wqe
+						  : nic_wqe_copy_again(nic, qp, op, n, wqe);
 }
 /* nic_wqe_forget - no copy of an entry of qp is used again. */
 void nic_wqe_forget(struct nic *nic, const struct nic_qp *qp);
@@ -612,6 +619,11 @@ void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
 void nic_resp_owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32_t psn);
 /* nic_resp_die - one NAK for the request at psn, then silence: the queue pair is in error. */
 void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, uint32_t psn);
+/* nic_answer_due - whether qp owes its peer something; nic_answer_run: then it is sent. */
+static inline bool nic_answer_due(const struct nic_qp *qp)
+{
+	return qp->ack_due || qp->res_due || qp->nak_due;
+}
 enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp);
 
 /* Parts of a responder, for requests that nobody acknowledges. */

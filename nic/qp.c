@@ -151,6 +151,8 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
  */
 static void answer_last(struct nic *nic, struct nic_qp *qp)
 {
+	if (!nic_answer_due(qp))
+		return;
 	nic->left_packets = NIC_VISIT_PACKETS;
 	nic->left_bytes = (int64_t)NIC_VISIT_PACKETS * ROCE_MTU_MAX_BYTES;
 	nic->now_qp = qp;

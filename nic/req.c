@@ -27,12 +27,10 @@ static uint32_t under_way(const struct nic_qp *qp)
  * half a window, and waits until no more than that is under way: so two parts of it are at most.
  * With a single READ allowed, it waits for all before it.
  */
-static bool window_open(const struct nic *nic, const struct nic_qp *qp)
+static bool window_has_room(const struct nic *nic, const struct nic_qp *qp)
 {
 	const struct nic_op *op;
 
-	if (qp->window_psns == 0)
-		return true;
 	if (qp->probing)
 		return under_way(qp) == 0;
 	if (qp->op_cur == qp->op_head)
@@ -43,6 +41,12 @@ static bool window_open(const struct nic *nic, const struct nic_qp *qp)
 	if (qp->psn_send != op->psn && qp->params.rd_atomic == 1)
 		return under_way(qp) == 0;
 	return under_way(qp) <= qp->read_psns;
+}
+
+/* Likewise; most paths have no window. */
+HOT bool window_open(const struct nic *nic, const struct nic_qp *qp)
+{
+	return qp->window_psns == 0 || window_has_room(nic, qp);
 }
 
 /* Packets of the piece of a READ that starts at packet `index`. Pieces end at the same places

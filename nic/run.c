@@ -134,12 +134,14 @@ static struct nic_qp *take_ready(struct nic *nic)
  */
 static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 {
-	enum nic_turn as_responder, as_requester;
+	enum nic_turn as_responder = NIC_TURN_DONE;
+	enum nic_turn as_requester;
 
 	nic->now_qp = qp;
 	nic->now_responds = false;
-	as_responder = nic_answer_run(nic, qp);
-	if (qp->state == NIC_QP_ERR || qp->state == NIC_QP_SQE) {
+	if (nic_answer_due(qp))
+		as_responder = nic_answer_run(nic, qp);
+	if (qp->state == NIC_QP_ERR) {
 		as_requester = nic_qp_flush(nic, qp);
 		/* Completions wait for no room on the wire, even if a NAK does. */
 		if (as_requester == NIC_TURN_AGAIN)

@@ -183,6 +183,8 @@ static void complete(struct nic *nic, struct nic_qp *qp, const struct nic_op *op
 
 enum nic_turn nic_unacked_run(struct nic *nic, struct nic_qp *qp)
 {
+	if (qp->state == NIC_QP_SQE)
+		return nic_qp_flush(nic, qp);
 	if (qp->state != NIC_QP_RTS && qp->state != NIC_QP_SQD)
 		return NIC_TURN_DONE;
 	for (int i = 0; i < NIC_VISIT_PACKETS; i++) {

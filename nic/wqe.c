@@ -244,19 +244,15 @@ struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, ui
 	return decode(nic, qp, wqe, units * WQE_UNIT_BYTES);
 }
 
-struct nic_wqe *nic_wqe_again(struct nic *nic, const struct nic_qp *qp, const struct nic_op *op,
-			      uint32_t n, struct nic_wqe *wqe)
+struct nic_wqe *nic_wqe_copy_again(struct nic *nic, const struct nic_qp *qp,
+				   const struct nic_op *op, uint32_t n, struct nic_wqe *wqe)
 {
-	uint64_t owner = nic_wqe_owner(qp, n);
-	struct nic_fault fault;
+	struct nic_fault fault = nic_wqe_fetch_send(nic, qp, op->wqe_index, wqe);
 
-	if (wqe->owner == owner)
-		return wqe;
-	fault = nic_wqe_fetch_send(nic, qp, op->wqe_index, wqe);
 	if (fault.syndrome != 0 || wqe->opcode != op->opcode || wqe->len_bytes != op->len_bytes ||
 	    wqe->wqebb_count != op->wqebb_count)
 		return NULL;
-	wqe->owner = owner;
+	wqe->owner = nic_wqe_owner(qp, n);
 	return wqe;
 }
 

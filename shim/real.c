@@ -33,6 +33,20 @@ const struct shim_real *shim_real(void)
 	return &table;
 }
 
+void *shim_real_of(const char *library, const char *name)
+{
+	void *found = dlsym(RTLD_NEXT, name);
+	void *handle;
+
+	if (found)
+		return found;
+	handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+	found = handle ? dlsym(handle, name) : NULL;
+	if (handle)
+		dlclose(handle);
+	return found;
+}
+
 /* ---- what the linker puts in place of the names ------------------------------------------------
  */
 

@@ -22,4 +22,8 @@ struct shim_real {
 /* shim_real - the table; looked up on the first call, which may come before any constructor. */
 const struct shim_real *shim_real(void);
 
+/* shim_real_of - the function of that name behind ours, of a library that need not be in the global
+ * scope: plugins are loaded for themselves alone. NULL: it is not loaded. */
+void *shim_real_of(const char *library, const char *name);
+
 #endif

@@ -2,6 +2,7 @@
 /* tree.c - writes the folder, from the text that kern has for each file. */
 #include "shim/tree.h"
 
+#include "host/bell.h"
 #include "host/host.h"
 #include "kern/kern.h"
 #include "shim/cpus.h"
@@ -425,6 +426,18 @@ static char *capture_withhold(void)
 	return copy;
 }
 
+static bool is_deaf(void)
+{
+	struct host_bell bell;
+	bool deaf;
+
+	host_bell_init(&bell);
+	host_bell_open(&bell);
+	deaf = bell.fd < 0;
+	host_bell_free(&bell);
+	return deaf;
+}
+
 int shim_tree_make(const char *words, bool hide_real, struct shim_tree *tree, char *why,
 		   size_t why_size)
 {
@@ -445,6 +458,7 @@ int shim_tree_make(const char *words, bool hide_real, struct shim_tree *tree, ch
 	if (capture)
 		setenv("RIG5_PCAP", capture, 1);
 	free(capture);
+	tree->deaf = is_deaf();
 	if (error)
 		shim_tree_remove(tree->path);
 	return error;

@@ -33,6 +33,7 @@ enum {
 struct shim_tree {
 	char path[PATH_MAX];
 	int lock;
+	bool deaf; /* the system refuses what notices a bare store to a register (host/bell.h) */
 };
 
 /*

@@ -11,8 +11,8 @@
 #include "shim/device.h"
 #include "shim/hook.h"
 #include "shim/preload.h"
+#include "shim/real.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -41,19 +41,9 @@ static struct {
 	} workers[WORKER_MAX];
 } lent = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* UCX may have been loaded for one library alone, and then is not in the global scope. */
 static void *find(const char *name)
 {
-	void *found = dlsym(RTLD_NEXT, name);
-	void *library;
-
-	if (found)
-		return found;
-	library = dlopen("libuct.so.0", RTLD_LAZY | RTLD_NOLOAD);
-	found = library ? dlsym(library, name) : NULL;
-	if (library)
-		dlclose(library);
-	return found;
+	return shim_real_of("libuct.so.0", name);
 }
 
 static unsigned int lend(void *arg)

@@ -174,6 +174,9 @@ static int start(const struct options *options, char **argv)
 		say(options, why);
 		return TOOL_FAILED;
 	}
+	if (tree.deaf)
+		tool_error("userfaultfd is refused here: programs that write doorbells by "
+			   "themselves, as UCX does, are noticed by a timer, up to 10 ms late");
 	error = shim_keeper_start(&tree);
 	if (error) {
 		tool_error("cannot start the process that cleans up: %s", strerror(-error));

@@ -80,7 +80,7 @@ no_trees() {
 # pair <program> [option]... - the program as server and as client, each with its own run;
 # $run_options stand before the program, and $server_options or $client_options before those.
 # Output in $work/server and $work/client; whether both ended well. $port_option is how the program
-# takes the TCP port; $server_at and $client_at are commands that run another (as in a network
+# takes the TCP port, and $client_port_option, if set, how the client does; $server_at and $client_at are commands that run another (as in a network
 # namespace), $server_address is where the client finds the server;
 # each end may take $pair_seconds.
 run_options=()
@@ -90,16 +90,19 @@ server_at=()
 client_at=()
 server_address=127.0.0.1
 port_option=-p
+client_port_option=
 pair_seconds=60
 pair() {
 	local port server status
 	port=$(free_port)
-	timeout $pair_seconds "${server_at[@]}" "$rig5" run "${server_options[@]}" "${run_options[@]}" -- \
-		"$@" "$port_option" "$port" >"$work/server" 2>&1 &
+	timeout $pair_seconds "${server_at[@]}" \
+		"$rig5" run "${server_options[@]}" "${run_options[@]}" -- "$@" "$port_option" "$port" >"$work/server" 2>&1 &
 	server=$!
 	await_listener "$port" || return 1
-	timeout $pair_seconds "${client_at[@]}" "$rig5" run "${client_options[@]}" "${run_options[@]}" -- \
-		"$@" "$port_option" "$port" "$server_address" >"$work/client" 2>&1
+	timeout $pair_seconds "${client_at[@]}" \
+		"$rig5" run "${client_options[@]}" "${run_options[@]}" -- \
+		"$@" "${client_port_option:-$port_option}" "$port" "$server_address" \
+		>"$work/client" 2>&1
 	status=$?
 	wait "$server" || status=1
 	return "$status"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the tests of UCX share; source it after _run.sh. A transport is named as UCX names it; reliable
-# ones need datagrams to get acquainted.
+# What the tests of UCX share; source it after _run.sh. A transport is named as UCX names it;
+# reliable ones need datagrams to get acquainted.
 
 unset "${!UCX_@}"
 data=$build/tests/run_ucx_data

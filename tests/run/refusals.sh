@@ -18,9 +18,18 @@ says() {
 	return 1
 }
 
-# quiet <argument of rig5 run>... - runs, and nothing is said.
+# quiet <argument of rig5 run>... - runs, and nothing is said, but for what the system refuses.
 quiet() {
-	timeout 30 "$rig5" run "$@" >"$work/client" 2>"$work/server" && [[ ! -s $work/server ]]
+	timeout 30 "$rig5" run "$@" >"$work/client" 2>"$work/server" &&
+		! grep -v 'userfaultfd is refused' "$work/server"
+}
+
+# late - where userfaultfd is refused, one sentence says so.
+late() {
+	timeout 30 "$build/tests/deny" env -u XDG_RUNTIME_DIR \
+		"$rig5" run -- sh -c true >"$work/client" 2>"$work/server" || return 1
+	(($(grep -c 'userfaultfd is refused here: .* up to 10 ms late$' "$work/server") == 1)) &&
+		(($(wc -l <"$work/server") == 1))
 }
 
 cat >"$work/true.c" <<'END'
@@ -45,6 +54,9 @@ try "a program without use for a NIC runs, with a word about it" \
 	says 0 'is not linked with libibverbs' -- "$work/true"
 try "one that loads libraries runs without" quiet -- "$work/loads"
 try "a shell runs without" quiet -- sh -c true
+if "$build/tests/deny" test -x "$rig5"; then
+	try "a word where userfaultfd is refused" late
+fi
 if (($(id -u) == 0)); then
 	cp "$work/true" "$work/setuid"
 	chown nobody "$work/setuid" && chmod u+s "$work/setuid"

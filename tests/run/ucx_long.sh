@@ -27,8 +27,8 @@ mapfile -t tests < <(each ucp_put_bw ucp_get)
 batch "$work/one_sided" 10 "${tests[@]}" ucp_{add,fadd,swap,cswap}:{4,8}
 batch "$work/few" 20 tag_lat:8 tag_bw:1048576 ucp_put_bw:1000 ucp_get:20000 ucp_am_lat:100 \
 	stream_bw:3000 ucp_add:8 ucp_fadd:4 ucp_swap:4 ucp_cswap:8
-# Pieces, registered before, synchronous, unexpected, with wild cards, several threads, endpoints that
-# handle errors, many under way.
+# Pieces, registered before, synchronous, unexpected, with wild cards, several threads, endpoints
+# that handle errors, many under way.
 cat >"$work/modes" <<'MODES'
 iov -t tag_bw -D iov,contig -s 16,48,8192,8192,14 -n 20 -w 1
 registered -t tag_bw -z -s 100000 -n 10 -w 1

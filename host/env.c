@@ -191,6 +191,13 @@ static struct host_pcap_around around_of(const struct host_port *port, bool outg
 	return around;
 }
 
+static void env_trace(void *ctx, const struct trace_event *event)
+{
+	struct host_port *port = (struct host_port *)ctx;
+
+	port->config.trace(port->config.ctx, event);
+}
+
 static bool env_sync_begin(void *ctx, uint64_t host_va, bool writable)
 {
 	struct host_port *port = (struct host_port *)ctx;
@@ -236,6 +243,7 @@ void host_port_env(struct host_port *port, struct nic_env *env)
 		.packet = port->pcap ? env_packet : NULL,
 		.group_join = env_join,
 		.group_leave = env_leave,
+		.trace = port->config.trace ? env_trace : NULL,
 		.sync_begin = port->config.sync_begin ? env_sync_begin : NULL,
 		.sync_end = port->config.sync_end ? env_sync_end : NULL,
 	};

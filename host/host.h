@@ -25,7 +25,10 @@ struct nic;
 struct nic_env;
 struct nic_config;
 struct nic_event;
+struct trace_event;
 struct host_port;
+
+enum { HOST_KEEP_FDS = 2 };
 
 struct host_port_config {
 	const char *name;    /* "soft0", for messages */
@@ -46,11 +49,13 @@ struct host_port_config {
 	 * them. */
 	bool (*sync_begin)(void *ctx, uint64_t host_va, bool writable);
 	void (*sync_end)(void *ctx, uint64_t host_va, bool writable);
+	/* What nic_env.trace becomes; NULL: nothing is traced. */
+	void (*trace)(void *ctx, const struct trace_event *event);
 	void *ctx; /* of all of these */
 	/* Whether host_port_registers will be called. */
 	bool stores;
-	/* A descriptor that the port's own threads keep, under the same number; 0: none. */
-	int keep_fd;
+	/* Descriptors that the port's own threads keep, under the same numbers; 0: none. */
+	int keep_fds[HOST_KEEP_FDS];
 };
 
 /*
@@ -109,7 +114,7 @@ void host_port_wake(struct host_port *port);
 
 /*
  * The port's own threads have a table of descriptors of their own, where the kernel can do that: in
- * them a callback finds no descriptor of the application but keep_fd.
+ * them a callback finds no descriptor of the application but keep_fds.
  * host_port_has_own_table: whether this port's threads do. host_in_own_table: whether the calling
  * thread is such a one, of whatever port.
  */

@@ -142,11 +142,12 @@ static bool close_all_but(int *keep, size_t count)
 }
 
 /* The descriptors that the port's threads share with the application; how many. */
-static size_t fds_to_keep(const struct host_port *port, int keep[static 3 + HOST_UDP_FDS])
+static size_t fds_to_keep(const struct host_port *port, int keep[static HOST_KEEP_FDS + 2 + HOST_UDP_FDS])
 {
 	size_t count = 0;
 
-	keep[count++] = port->config.keep_fd;
+	for (int i = 0; i < HOST_KEEP_FDS; i++)
+		keep[count++] = port->config.keep_fds[i];
 	if (port->pcap)
 		keep[count++] = port->pcap->fd;
 	if (port->bell.fd >= 0)
@@ -166,7 +167,7 @@ static size_t fds_to_keep(const struct host_port *port, int keep[static 3 + HOST
 static bool table_unshare(const struct host_port *port)
 {
 	bool keep_stderr = stderr_may_stay();
-	int keep[3 + HOST_UDP_FDS];
+	int keep[HOST_KEEP_FDS + 2 + HOST_UDP_FDS];
 
 	if (!close_all_but(keep, fds_to_keep(port, keep)))
 		return false;

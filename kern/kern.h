@@ -19,6 +19,7 @@
 #include "nic/nic.h"
 
 struct kern;
+struct trace_verb; /* [abi/trace.h] */
 struct kern_file;    /* one open of the device: a context and all its objects */
 struct kern_channel; /* a completion channel or an async event file */
 
@@ -62,6 +63,8 @@ struct kern_env {
 	 * Contexts that open an XRC domain with the same file get the same one.
 	 */
 	int (*file_id)(void *ctx, int fd, uint64_t *device, uint64_t *inode);
+	/* Optional: told of each ioctl when it has ended. */
+	void (*trace)(void *ctx, const struct trace_verb *verb);
 };
 
 enum {

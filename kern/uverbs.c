@@ -8,6 +8,7 @@
  */
 #include "kern/methods.h"
 #include "kern/state.h"
+#include "kern/trace.h"
 
 #include "base/assert.h"
 
@@ -361,12 +362,31 @@ static void undo(struct kern_call *call)
 		kern_channel_destroy(call->new_channel);
 }
 
+/* A call whose header is good. */
+static int carry_out(struct kern_call *call, unsigned int attr_count, struct trace_verb *verb)
+{
+	bool traced = call->kern->env.trace;
+	int error = call->method ? take_attrs(call, attr_count) : -EPROTONOSUPPORT;
+
+	if (traced && call->method)
+		kern_trace_asked(call, verb);
+	if (!error)
+		error = call->method->handler(call);
+	if (!error)
+		error = finish(call);
+	if (traced)
+		kern_trace_done(call, verb, error);
+	if (error)
+		undo(call);
+	return error;
+}
+
 int kern_ioctl(struct kern_file *file, unsigned long request, uint64_t arg, uint64_t now_ns)
 {
 	struct kern *kern = file->kern;
 	struct kern_call call = {.kern = kern, .file = file, .now_ns = now_ns};
 	struct ib_uverbs_ioctl_hdr hdr;
-	int error;
+	struct trace_verb verb = {.name = NULL};
 
 	ASSERT(file->open);
 	if (request != RDMA_VERBS_IOCTL)
@@ -380,15 +400,8 @@ int kern_ioctl(struct kern_file *file, unsigned long request, uint64_t arg, uint
 	if (hdr.driver_id != KERN_DRIVER_ID)
 		return -EINVAL;
 	call.method = kern_method_find(hdr.object_id, hdr.method_id);
-	if (!call.method)
-		return -EPROTONOSUPPORT;
 	call.attrs_va = arg + sizeof(hdr);
-	error = take_attrs(&call, hdr.num_attrs);
-	if (!error)
-		error = call.method->handler(&call);
-	if (!error)
-		error = finish(&call);
-	if (error)
-		undo(&call);
-	return error;
+	verb.object = hdr.object_id;
+	verb.method = hdr.method_id;
+	return carry_out(&call, hdr.num_attrs, &verb);
 }

@@ -7,7 +7,7 @@
  * [IBTA1 9.7.5]. What names the PSN of a READ or an atomic is its response, never an ACK: Linux
  * takes an ACK for the response and ends the request without its data [linux rxe_completer].
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 static void store_aeth(uint8_t *aeth, uint8_t syndrome, uint32_t msn)
 {
@@ -79,7 +79,11 @@ static uint8_t read_opcode(const struct nic_res *res)
 static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct nic_res *res,
 			uint32_t off, uint8_t *dst, uint32_t n, enum roce_nak *syndrome)
 {
-	uint64_t who = (uint64_t)qp->number << 32 | res->pdn;
+	struct nic_ask ask = {.who = (uint64_t)qp->number << 32 | res->pdn,
+			      .key = res->rkey,
+			      .va = res->va + off,
+			      .len_bytes = n,
+			      .access = NIC_ACCESS_REMOTE_READ_F};
 	struct nic_place place;
 	bool good;
 
@@ -87,13 +91,16 @@ static bool read_region(struct nic *nic, const struct nic_qp *qp, const struct n
 		return true;
 	/* Again for each packet: the region may have gone meanwhile. */
 	*syndrome = ROCE_NAK_REMOTE_ACCESS;
-	if (nic_mem_check(nic, who, res->rkey, res->va + off, n, NIC_ACCESS_REMOTE_READ_F,
-			  &place) != NIC_MEM_OK)
+	if (nic_mem_check(nic, ask.who, ask.key, ask.va, n, ask.access, &place) != NIC_MEM_OK) {
+		nic_trace_deny_key(nic, qp, ROCE_NAK_REMOTE_ACCESS, &ask);
 		return false;
+	}
 	*syndrome = ROCE_NAK_REMOTE_OPERATION;
 	nic->now_responds = true;
 	good = nic_mem_read_at(nic, dst, &place, n);
 	nic->now_responds = false;
+	if (!good)
+		nic_trace_deny(nic, qp, ROCE_NAK_REMOTE_OPERATION, TRACE_BY_MEMORY);
 	return good;
 }
 

@@ -6,7 +6,7 @@
  * acknowledged, which a later response does too, and over READs and atomics only when their data is
  * in. Whatever names a PSN that is not outstanding is a ghost, and is dropped.
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 #define FAULT(synd, vend) ((struct nic_fault){CQE_SYND_##synd, CQE_VENDOR_##vend})
 
@@ -48,6 +48,14 @@ static void fail(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
 		qp->op_cur = qp->op_tail;
 	nic_cq_error(nic, qp, qp->cqn_send, CQE_REQ_ERR, op->opcode, op->wqe_index, fault);
 	nic_qp_error(nic, qp);
+}
+
+/* The same, told of. */
+static void fail_by(struct nic *nic, struct nic_qp *qp, struct nic_fault fault,
+		    enum trace_reason reason)
+{
+	nic_trace_fail(nic, qp, nic_op_at(nic, qp, qp->op_tail), fault, reason);
+	fail(nic, qp, fault);
 }
 
 void nic_comp_advance(struct nic *nic, struct nic_qp *qp)
@@ -140,7 +148,7 @@ static bool acknowledge(struct nic *nic, struct nic_qp *qp, uint32_t upto)
 static void retry(struct nic *nic, struct nic_qp *qp)
 {
 	if (qp->retry_left == 0) {
-		fail(nic, qp, FAULT(RETRY_EXC, RETRY_EXC));
+		fail_by(nic, qp, FAULT(RETRY_EXC, RETRY_EXC), TRACE_BY_NO_ANSWER);
 		return;
 	}
 	qp->retry_left--;
@@ -190,6 +198,8 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 		return;
 	}
 	nic->counters.ack_timeouts++;
+	if (qp->retry_left != 0)
+		nic_trace_retry(nic, qp);
 	retry(nic, qp);
 }
 
@@ -198,6 +208,7 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 static void rnr(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t code)
 {
 	nic->counters.rx_rnr++;
+	nic_trace_nak(nic, qp, true, (uint8_t)(ROCE_SYNDROME_RNR | code), psn);
 	if (!acknowledge(nic, qp, psn)) {
 		loss(nic, qp);
 		return;
@@ -206,7 +217,8 @@ static void rnr(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t code)
 		return;
 	if (qp->params.rnr_retry != 7) {
 		if (qp->rnr_left == 0) {
-			fail(nic, qp, FAULT(RNR_RETRY_EXC, RNR_RETRY_EXC));
+			fail_by(nic, qp, FAULT(RNR_RETRY_EXC, RNR_RETRY_EXC),
+				TRACE_BY_NEVER_RECEIVE);
 			return;
 		}
 		qp->rnr_left--;
@@ -228,12 +240,13 @@ static void refused(struct nic *nic, struct nic_qp *qp, uint32_t psn, struct nic
 	if (!whole && !psn_in(psn, op->psn, op->psn_count))
 		loss(nic, qp);
 	else
-		fail(nic, qp, fault);
+		fail_by(nic, qp, fault, TRACE_BY_REFUSED);
 }
 
 static void nak(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	nic->counters.rx_nak++;
+	nic_trace_nak(nic, qp, true, syndrome, psn);
 	switch (syndrome) {
 	case ROCE_NAK_PSN_SEQUENCE:
 		acknowledge(nic, qp, psn);
@@ -305,12 +318,13 @@ static bool deliver(struct nic *nic, struct nic_qp *qp, const struct nic_op *op,
 	enum nic_mem verdict;
 
 	if (!wqe) {
-		fail(nic, qp, FAULT(LOCAL_QP_OP, NONE));
+		fail_by(nic, qp, FAULT(LOCAL_QP_OP, NONE), TRACE_BY_CHANGED);
 		return false;
 	}
 	verdict = nic_mem_scatter(nic, qp->pdn, wqe, off, src, n);
 	if (verdict == NIC_MEM_OK)
 		return true;
+	nic_trace_scatter(nic, qp, op, wqe, off, n, verdict);
 	fail(nic, qp, nic_mem_fault(verdict));
 	return false;
 }
@@ -340,7 +354,7 @@ static void rx_read_response(struct nic *nic, struct nic_qp *qp, const struct ni
 	ends = roce_opcode_ends(pkt->opcode);
 	if ((last && !ends) || (ends && !last && qp->read_psns == 0) ||
 	    pkt->payload_bytes != (left < mtu_bytes ? left : mtu_bytes)) {
-		fail(nic, qp, FAULT(BAD_RESP, NONE));
+		fail_by(nic, qp, FAULT(BAD_RESP, NONE), TRACE_BY_RESPONSE);
 		return;
 	}
 	if (deliver(nic, qp, op, off, pkt->payload, pkt->payload_bytes))

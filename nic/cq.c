@@ -7,7 +7,7 @@
  * found then, because the arm word carries the consumer index it was made with. So no event is
  * lost, whichever of poll, write, arm and look comes first [uverbs 6].
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 #include <linux/errno.h>
 
@@ -187,6 +187,8 @@ HOT void put(struct nic *nic, uint32_t cqn, const struct cqe64 *cqe, bool solici
 		return;
 	}
 	cq->pi++;
+	if (nic_tracing(nic))
+		nic_trace_cqe(nic, cqn, cqe);
 	if (solicited)
 		cq->solicited_pi = cq->pi;
 	if (cq->armed && (solicited || !cq->armed_solicited))

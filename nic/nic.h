@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 struct nic;
+struct trace_event; /* [abi/trace.h] */
 
 /* ---- the way to a peer ----------------------------------------------------------------------- */
 
@@ -131,6 +132,11 @@ struct nic_env {
 	 */
 	int (*group_join)(void *ctx, const uint8_t gid[static 16]);
 	void (*group_leave)(void *ctx, const uint8_t gid[static 16]);
+	/*
+	 * Optional: told of each entry that is begun or taken, of each completion, and of what
+	 * fails and why, while it happens. event and what it points to are the NIC's.
+	 */
+	void (*trace)(void *ctx, const struct trace_event *event);
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -336,6 +336,7 @@ struct nic_attachment {
 struct nic {
 	const struct nic_env *env;
 	uint64_t now_ns; /* of the call that is running */
+	bool tracing; /* env->trace is there */
 	struct nic_cq *cqs;
 	struct nic_qp *qps;
 	struct nic_op *ops; /* NIC_OPS for each queue pair */
@@ -635,6 +636,9 @@ void nic_resp_established(struct nic *nic, struct nic_qp *qp);
 bool nic_resp_look(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
 /* nic_resp_allows - whether a request may be carried out, its place in the sequence aside. */
 bool nic_resp_allows(const struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt);
+/* nic_resp_explain - tells a trace which check it was that pkt, which gets this answer, failed. */
+void nic_resp_explain(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt,
+		      uint8_t syndrome);
 bool nic_resp_has_receive(const struct nic *nic, const struct nic_qp *qp);
 /* nic_resp_complete - completes the oldest receive with the rx_off bytes that are in. from: of a
  * datagram; NULL: qp's peer. nic_resp_complete_error - with an error; the caller ends qp. */

@@ -144,6 +144,7 @@ struct nic *nic_init(void *memory, const struct nic_config *config, const struct
 	ASSERT((uintptr_t)memory % ARENA_ALIGN == 0);
 	nic = arena_take(&arena, 1, sizeof(*nic));
 	nic->env = env;
+	nic->tracing = env->trace != NULL;
 	nic->config = *config;
 	base_prng_seed(&nic->prng, seed);
 	place_objects(&arena, config, nic);

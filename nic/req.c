@@ -7,7 +7,7 @@
  * entry as it stands in the ring. A packet is a function of (operation, PSN), so a retransmission
  * may start in the middle of a message; a READ that starts there asks for what is missing.
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 /* Bytes of op before the packet with this PSN. */
 static uint32_t offset_of(const struct nic_qp *qp, const struct nic_op *op, uint32_t psn)
@@ -222,6 +222,8 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 			run_local(nic, qp, wqe, &op);
 		wqe->owner = nic_wqe_owner(qp, qp->op_head);
 	}
+	if (nic_tracing(nic))
+		nic_trace_send(nic, qp, qp->sq_next, wqe, op.fault);
 	record(nic, qp, &op);
 	return true;
 }
@@ -243,6 +245,15 @@ static enum sent fail_operation(struct nic *nic, struct nic_qp *qp, struct nic_o
 	qp->sq_halted = true;
 	nic_comp_advance(nic, qp);
 	return FAILED;
+}
+
+/* Its entry cannot be read any more, or is another one. */
+static enum sent fail_changed(struct nic *nic, struct nic_qp *qp, struct nic_op *op)
+{
+	struct nic_fault fault = {CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
+
+	nic_trace_fail(nic, qp, op, fault, TRACE_BY_CHANGED);
+	return fail_operation(nic, qp, op, fault);
 }
 
 /* [IBTA1 table 38]: columns by place (enum roce_place). */
@@ -321,6 +332,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	verdict = nic_mem_gather(nic, qp->pdn, wqe, off, bth + info->header_bytes, n);
 	if (verdict != NIC_MEM_OK) {
 		nic_tx_drop(nic);
+		nic_trace_gather(nic, qp, op, wqe, verdict);
 		return fail_operation(nic, qp, op, nic_mem_fault(verdict));
 	}
 	nic_tx_close(nic, qp, bth, opcode, n);
@@ -401,8 +413,7 @@ static enum sent send_packet(struct nic *nic, struct nic_qp *qp, struct nic_op *
 	struct nic_wqe *wqe = nic_wqe_again(nic, qp, op, qp->op_cur, &nic->tx_wqe);
 
 	if (!wqe)
-		return fail_operation(nic, qp, op,
-				      (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE});
+		return fail_changed(nic, qp, op);
 	switch (op->opcode) {
 	case WQE_OP_SEND:
 	case WQE_OP_SEND_IMM:

@@ -8,7 +8,8 @@
  * Answers are only noted here; answer.c sends them. READs and atomics are remembered in a ring of
  * struct nic_res: a duplicate request makes its run of packets due again, from where it asks.
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
+#include "nic/request.h"
 
 /* What is to be done with a request. */
 enum resp_step {
@@ -23,45 +24,6 @@ enum resp_step {
 	RESP_INVALID,   /* not a request that may come here and now */
 	RESP_NO_ACCESS, /* the key does not allow it */
 };
-
-/* ---- fields of a request --------------------------------------------------------------------- */
-
-static uint64_t reth_va(const struct nic_pkt *pkt)
-{
-	return be64_load(pkt->header + pkt->info->reth_off + ROCE_RETH_VA_OFF);
-}
-
-static uint32_t reth_rkey(const struct nic_pkt *pkt)
-{
-	return be32_load(pkt->header + pkt->info->reth_off + ROCE_RETH_RKEY_OFF);
-}
-
-static uint32_t reth_len(const struct nic_pkt *pkt)
-{
-	return be32_load(pkt->header + pkt->info->reth_off + ROCE_RETH_LEN_OFF);
-}
-
-static uint64_t atomic_va(const struct nic_pkt *pkt)
-{
-	return be64_load(pkt->header + pkt->info->atomic_off + ROCE_ATOMIC_VA_OFF);
-}
-
-static uint32_t atomic_rkey(const struct nic_pkt *pkt)
-{
-	return be32_load(pkt->header + pkt->info->atomic_off + ROCE_ATOMIC_RKEY_OFF);
-}
-
-static uint32_t ieth_rkey(const struct nic_pkt *pkt)
-{
-	return be32_load(pkt->header + pkt->info->ieth_off);
-}
-
-static uint8_t atomic_bytes(const struct nic_pkt *pkt)
-{
-	uint8_t operation = pkt->opcode & (uint8_t)~ROCE_TRANSPORT_MASK;
-
-	return operation == ROCE_OP_RC_MASKED_CS_4 || operation == ROCE_OP_RC_MASKED_FA_4 ? 4 : 8;
-}
 
 static uint32_t packets_of(const struct nic_qp *qp, uint32_t len_bytes)
 {
@@ -82,7 +44,7 @@ static enum resp_step check_psn(const struct nic_qp *qp, const struct nic_pkt *p
 }
 
 /* A message is not interrupted, and does not start in the middle [IBTA1 9.7.4]. */
-static enum resp_step check_place(const struct nic_qp *qp, const struct nic_pkt *pkt)
+HOT enum resp_step check_place(const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	if (pkt->info->place & ROCE_FIRST)
 		return qp->rx_kind == ROCE_KIND_UNKNOWN ? RESP_NEXT : RESP_INVALID;
@@ -263,6 +225,32 @@ bool nic_resp_allows(const struct nic *nic, const struct nic_qp *qp, const struc
 	return step == RESP_SEND || step == RESP_WRITE;
 }
 
+/* ---- why ------------------------------------------------------------------------------------- */
+
+/* The first check that it does not pass. UC has looked at the place itself. */
+static enum trace_reason reason_of(const struct nic *nic, const struct nic_qp *qp,
+				   const struct nic_pkt *pkt)
+{
+	if (qp->type != NIC_QP_UC && check_place(qp, pkt) != RESP_NEXT)
+		return TRACE_BY_ORDER;
+	if (check_length(qp, pkt) != RESP_NEXT)
+		return TRACE_BY_PACKET_LENGTH;
+	if (check_announced(nic, qp, pkt) != RESP_NEXT)
+		return TRACE_BY_ANNOUNCED;
+	if (check_rights(qp, pkt) != RESP_NEXT)
+		return nic_trace_rights(pkt);
+	if (check_region(nic, qp, pkt) != RESP_NEXT)
+		return nic_trace_region(nic, qp, pkt);
+	return needs_receive(pkt) ? TRACE_BY_NO_RECEIVE : TRACE_BY_RD_ATOMIC;
+}
+
+void nic_resp_explain(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt,
+		      uint8_t syndrome)
+{
+	if (nic_tracing(nic))
+		nic_trace_request(nic, qp, pkt, syndrome, reason_of(nic, qp, pkt));
+}
+
 /* ---- answers that are not data --------------------------------------------------------------- */
 
 static void owe_ack(struct nic *nic, struct nic_qp *qp)
@@ -273,6 +261,7 @@ static void owe_ack(struct nic *nic, struct nic_qp *qp)
 
 void nic_resp_owe_nak(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32_t psn)
 {
+	nic_trace_nak(nic, qp, false, syndrome, psn);
 	qp->nak_due = syndrome;
 	qp->nak_psn = psn;
 	qp->nak_sent = true;
@@ -293,6 +282,14 @@ void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, ui
 	nic_qp_event(nic, qp, kind);
 }
 
+/* Of something that no check of the request has shown. */
+static void die_of(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome,
+		   enum trace_reason reason)
+{
+	nic_trace_deny(nic, qp, (uint8_t)syndrome, reason);
+	nic_resp_die(nic, qp, syndrome, qp->epsn);
+}
+
 /* The oldest receive is used up; returns what its completion calls it. */
 static uint16_t use_receive(struct nic_qp *qp)
 {
@@ -309,10 +306,12 @@ void nic_resp_complete_error(struct nic *nic, struct nic_qp *qp, struct nic_faul
 }
 
 /* A receive that fails takes the queue pair with it. */
-static void die_of_receive(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
+static void die_of_receive(struct nic *nic, struct nic_qp *qp, uint32_t n, enum nic_mem verdict)
 {
+	struct nic_fault fault = nic_mem_fault(verdict);
 	bool too_long = fault.syndrome == CQE_SYND_LOCAL_LENGTH;
 
+	nic_trace_scatter(nic, qp, NULL, &nic->rx_wqe, qp->rx_off, n, verdict);
 	nic_resp_complete_error(nic, qp, fault);
 	nic_resp_die(nic, qp, too_long ? ROCE_NAK_INVALID_REQUEST : ROCE_NAK_REMOTE_OPERATION,
 		     qp->epsn);
@@ -392,13 +391,13 @@ static void apply_send(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 	enum nic_mem verdict;
 
 	if (!nic_wqe_fetch_receive(nic, qp)) {
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		die_of(nic, qp, ROCE_NAK_REMOTE_OPERATION, TRACE_BY_RECEIVE_RING);
 		return;
 	}
 	verdict = nic_mem_scatter(nic, qp->pdn_recv, &nic->rx_wqe, qp->rx_off, pkt->payload,
 				  pkt->payload_bytes);
 	if (verdict != NIC_MEM_OK) {
-		die_of_receive(nic, qp, nic_mem_fault(verdict));
+		die_of_receive(nic, qp, pkt->payload_bytes, verdict);
 		return;
 	}
 	qp->rx_off += pkt->payload_bytes;
@@ -434,22 +433,35 @@ enum nic_mem nic_resp_write(struct nic *nic, struct nic_qp *qp, const struct nic
 	return write_payload(nic, qp, pkt);
 }
 
+/* The key did for the message's first packet. */
+static void die_of_write(struct nic *nic, struct nic_qp *qp, uint32_t n)
+{
+	struct nic_ask ask = {.who = nic_peer_of(qp),
+			      .key = qp->rx_rkey,
+			      .va = qp->rx_va + qp->rx_off,
+			      .len_bytes = n,
+			      .access = NIC_ACCESS_REMOTE_WRITE_F};
+
+	nic_trace_deny_key(nic, qp, ROCE_NAK_REMOTE_ACCESS, &ask);
+	nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
+}
+
 static void apply_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	enum nic_mem verdict;
 
 	/* Of an SRQ the entry has to be taken; of the queue pair's own ring counting is enough. */
 	if (pkt->info->imm_off && qp->srqn != 0 && !nic_wqe_fetch_receive(nic, qp)) {
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		die_of(nic, qp, ROCE_NAK_REMOTE_OPERATION, TRACE_BY_RECEIVE_RING);
 		return;
 	}
 	verdict = write_payload(nic, qp, pkt);
 	if (verdict == NIC_MEM_OK)
 		taken(nic, qp, pkt);
 	else if (verdict == NIC_MEM_FAULT)
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		die_of(nic, qp, ROCE_NAK_REMOTE_OPERATION, TRACE_BY_MEMORY);
 	else
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
+		die_of_write(nic, qp, pkt->payload_bytes);
 }
 
 /* ---- READs and atomics ----------------------------------------------------------------------- */
@@ -537,7 +549,7 @@ static void apply_atomic(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 			  NIC_ACCESS_REMOTE_ATOMIC_F, &place) != NIC_MEM_OK)
 		UNREACHABLE();
 	if (!nic_mem_atomic_at(nic, &atomic, &place, &old)) {
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		die_of(nic, qp, ROCE_NAK_REMOTE_OPERATION, TRACE_BY_MEMORY);
 		return;
 	}
 	res = new_res(qp, 1, &slot);
@@ -668,14 +680,16 @@ static bool choose_srq(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 
 void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
+	uint8_t syndrome;
+
 	if (!qp->comm_est)
 		nic_resp_established(nic, qp);
 	if (qp->type == NIC_QP_XRC_TGT && !choose_srq(nic, qp, pkt)) {
-		nic_resp_die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
+		die_of(nic, qp, ROCE_NAK_INVALID_REQUEST, TRACE_BY_XRC_SRQ);
 		return;
 	}
 	if (needs_receive(pkt) && !refresh_receives(nic, qp)) {
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_OPERATION, qp->epsn);
+		die_of(nic, qp, ROCE_NAK_REMOTE_OPERATION, TRACE_BY_RECEIVE_RECORD);
 		return;
 	}
 	switch (classify(nic, qp, pkt)) {
@@ -698,13 +712,16 @@ void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 		gap(nic, qp);
 		return;
 	case RESP_RNR:
-		nic_resp_owe_nak(nic, qp, (uint8_t)(ROCE_SYNDROME_RNR | qp->params.min_rnr_timer),
-				 qp->epsn);
+		syndrome = (uint8_t)(ROCE_SYNDROME_RNR | qp->params.min_rnr_timer);
+		nic_resp_explain(nic, qp, pkt, syndrome);
+		nic_resp_owe_nak(nic, qp, syndrome, qp->epsn);
 		return;
 	case RESP_INVALID:
+		nic_resp_explain(nic, qp, pkt, ROCE_NAK_INVALID_REQUEST);
 		nic_resp_die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
 		return;
 	case RESP_NO_ACCESS:
+		nic_resp_explain(nic, qp, pkt, ROCE_NAK_REMOTE_ACCESS);
 		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
 		return;
 	case RESP_NEXT:

@@ -5,7 +5,7 @@
  * The wire's memory may be written by the peer while we look: headers are copied once, and only the
  * copy is read.
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 /* Bytes [off, off + len_bytes) of the headers, each of them once. */
 HOT void copy_header(struct nic_pkt *pkt, const uint8_t *bth, uint32_t off, uint32_t len_bytes)
@@ -84,10 +84,18 @@ static bool pkey_ok(struct nic *nic, const struct nic_pkt *pkt)
 static void rx_other(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx)
 {
 	if (be24_load(pkt->header + ROCE_BTH_DQPN_OFF) != ROCE_QPN_MASK ||
-	    roce_opcode_transport(pkt->opcode) != ROCE_UD)
+	    roce_opcode_transport(pkt->opcode) != ROCE_UD) {
 		nic->counters.rx_drop_qpn++;
-	else if (pkey_ok(nic, pkt))
+		nic_trace_drop(nic, pkt->header, TRACE_BY_NO_QP);
+	} else if (pkey_ok(nic, pkt)) {
 		nic_mcast_rx(nic, pkt, rx);
+	}
+}
+
+static COLD void drop_state(struct nic *nic, const struct nic_pkt *pkt)
+{
+	nic->counters.rx_drop_state++;
+	nic_trace_drop(nic, pkt->header, TRACE_BY_QP_STATE);
 }
 
 /* qp does not take this half of what its transport has: not now, or never. Each half of XRC is only
@@ -98,7 +106,7 @@ static COLD void rx_untaken(struct nic *nic, const struct nic_qp *qp, const stru
 	if (qp->type >= NIC_QP_XRC_INI && request != (qp->type == NIC_QP_XRC_TGT))
 		rx_other(nic, pkt, rx);
 	else if (pkey_ok(nic, pkt))
-		nic->counters.rx_drop_state++;
+		drop_state(nic, pkt);
 }
 
 HOT void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
@@ -106,6 +114,7 @@ HOT void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *
 {
 	if (!address_ok(qp, rx)) {
 		nic->counters.rx_drop_address++;
+		nic_trace_drop(nic, pkt->header, TRACE_BY_ADDRESS);
 		return;
 	}
 	if (nic->env->packet)

@@ -5,7 +5,7 @@
  * packet starts anew, whatever its PSN [IBTA1 9.8.2]. The receive that such a message was filling
  * is the next one's.
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 /* The message that is half in ends here; so does any packet that it may still have. */
 static void drop_message(struct nic *nic, struct nic_qp *qp)
@@ -53,12 +53,15 @@ static bool apply_send(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 		return false;
 	}
 	if (nic->rx_wqe.len_bytes < (uint64_t)qp->rx_off + pkt->payload_bytes) {
+		nic_trace_deny_short(nic, qp, (uint64_t)qp->rx_off + pkt->payload_bytes);
 		drop_message(nic, qp);
 		return false;
 	}
 	verdict = nic_mem_scatter(nic, qp->pdn_recv, &nic->rx_wqe, qp->rx_off, pkt->payload,
 				  pkt->payload_bytes);
 	if (verdict != NIC_MEM_OK) {
+		nic_trace_scatter(nic, qp, NULL, &nic->rx_wqe, qp->rx_off, pkt->payload_bytes,
+				  verdict);
 		nic_resp_complete_error(nic, qp, nic_mem_fault(verdict));
 		die(nic, qp);
 		return false;
@@ -93,6 +96,7 @@ void nic_uc_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 		return;
 	}
 	if (!nic_resp_allows(nic, qp, pkt)) {
+		nic_resp_explain(nic, qp, pkt, 0);
 		drop_message(nic, qp);
 		return;
 	}

@@ -5,7 +5,7 @@
  * A receive starts with 40 bytes for what was around the packet: an InfiniBand GRH, an IPv6 header,
  * or 20 zero bytes and an IPv4 header [RoCEv2 A17], [ud-av].
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 enum {
 	IP_PROTO_UDP = 17,
@@ -193,6 +193,10 @@ static bool take_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 	    nic->rx_wqe.len_bytes >= (uint64_t)ROCE_GRH_BYTES + pkt->payload_bytes)
 		return true;
 	nic->counters.rx_drop_message++;
+	if (nic_resp_has_receive(nic, qp))
+		nic_trace_deny_short(nic, qp, (uint64_t)ROCE_GRH_BYTES + pkt->payload_bytes);
+	else
+		nic_trace_deny(nic, qp, 0, TRACE_BY_NO_RECEIVE);
 	return false;
 }
 
@@ -239,6 +243,7 @@ void nic_ud_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 	nic->now_responds = true;
 	if (qkey != qp->params.qkey) {
 		nic->counters.rx_drop_qkey++;
+		nic_trace_deny(nic, qp, 0, TRACE_BY_QKEY);
 		return;
 	}
 	if (pkt->payload_bytes > 1u << qp->mtu_log2 || !take_receive(nic, qp, pkt))
@@ -248,6 +253,8 @@ void nic_ud_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 	nic->counters.rx_payload_bytes += pkt->payload_bytes;
 	verdict = fill_receive(nic, qp, pkt, &path);
 	if (verdict != NIC_MEM_OK) {
+		nic_trace_scatter(nic, qp, NULL, &nic->rx_wqe, ROCE_GRH_BYTES, pkt->payload_bytes,
+				  verdict);
 		nic_resp_complete_error(nic, qp, nic_mem_fault(verdict));
 		nic_qp_error(nic, qp);
 		nic_qp_event(nic, qp, NIC_EVENT_QP_FATAL);

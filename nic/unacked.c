@@ -10,7 +10,7 @@
  * peers. After the lifetime, as in a switch whose way out is blocked [IBTA1 HOQLife],
  * packets are lost until there is room again.
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 #define LIFETIME_NS 500000000u
 
@@ -82,6 +82,8 @@ static bool start(struct nic *nic, struct nic_qp *qp)
 		if (wqe->opcode == WQE_OP_UMR)
 			fault = nic_umr_run(nic, qp, wqe);
 	}
+	if (nic_tracing(nic))
+		nic_trace_send(nic, qp, qp->sq_next, wqe, fault);
 	*nic_op_at(nic, qp, qp->op_head++) = op;
 	qp->sq_next = (uint16_t)(qp->sq_next + op.wqebb_count);
 	qp->psn_next = psn_add(qp->psn_next, (int32_t)op.psn_count);
@@ -144,6 +146,7 @@ static enum sent make_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 	verdict = nic_mem_gather(nic, qp->pdn, wqe, off, bth + info->header_bytes, n);
 	if (verdict != NIC_MEM_OK) {
 		nic_tx_drop(nic);
+		nic_trace_gather(nic, qp, op, wqe, verdict);
 		fail(nic, qp, nic_mem_fault(verdict));
 		return FAILED;
 	}
@@ -153,11 +156,13 @@ static enum sent make_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 
 static enum sent send_packet(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
 {
+	static const struct nic_fault changed = {CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
 	struct nic_wqe *wqe = nic_wqe_again(nic, qp, op, qp->op_tail, &nic->tx_wqe);
 	enum sent sent;
 
 	if (!wqe) {
-		fail(nic, qp, (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE});
+		nic_trace_fail(nic, qp, op, changed, TRACE_BY_CHANGED);
+		fail(nic, qp, changed);
 		return FAILED;
 	}
 	if (qp->type == NIC_QP_UD) {

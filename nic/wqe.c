@@ -6,7 +6,7 @@
  * Reserved bits, and the index and queue pair number that an entry repeats, are ignored, as
  * hardware does.
  */
-#include "nic/nic_priv.h"
+#include "nic/nic_trace.h"
 
 #include "abi/mlx5_umr.h"
 
@@ -227,8 +227,10 @@ struct nic_fault nic_wqe_fetch_send(struct nic *nic, const struct nic_qp *qp, ui
 	start(wqe);
 	wqe->opcode = WQE_OP_NOP;
 	wqe->wqebb_count = posted;
-	if (!copy_blocks(nic, qp, index, 1, wqe->raw))
+	if (!copy_blocks(nic, qp, index, 1, wqe->raw)) {
+		wqe->raw[7] = 0; /* nothing of it is there */
 		return FAULT_QP_OP;
+	}
 	/* ctrl [mlx5dv.h mlx5_wqe_ctrl_seg] */
 	wqe->opcode = wqe->raw[3];
 	wqe->fm_ce_se = wqe->raw[11];
@@ -294,6 +296,9 @@ static COLD bool fetch_shared(struct nic *nic, struct nic_qp *qp)
 	}
 	decode_receive(wqe, sizeof(struct wqe_srq_next_seg), 1u << srq->size_log2);
 	wqe->owner = owner;
+	if (nic_tracing(nic))
+		nic_trace_receive(nic, qp, index, sizeof(struct wqe_srq_next_seg),
+				  1u << srq->size_log2);
 	return true;
 }
 
@@ -314,6 +319,9 @@ bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp)
 		return false;
 	decode_receive(wqe, qp->rq_signed ? sizeof(struct wqe_receive_sig_seg) : 0, size_bytes);
 	wqe->owner = owner;
+	if (nic_tracing(nic))
+		nic_trace_receive(nic, qp, qp->rq_ci,
+				  qp->rq_signed ? sizeof(struct wqe_receive_sig_seg) : 0, size_bytes);
 	return true;
 }
 

@@ -15,6 +15,7 @@
 #include "shim/paths.h"
 #include "shim/preload.h"
 #include "shim/real.h"
+#include "shim/trace.h"
 #include "soft/alive.h"
 #include "soft/kept.h"
 #include "soft/port.h"
@@ -106,7 +107,9 @@ static int port_get(unsigned int index, struct soft_port **port)
 
 	if (!nics)
 		return -ENODEV;
-	names = (struct soft_port_names){.uverbs = nics->uverbs_first + index, .stores = true};
+	names = (struct soft_port_names){.uverbs = nics->uverbs_first + index,
+					 .stores = true,
+					 .tracer = shim_tracer()};
 	if (!process.ports[index])
 		error = soft_port_open(&nics->config.nics[index], &names, &process.ports[index],
 				       why, sizeof(why));

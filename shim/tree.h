@@ -22,6 +22,9 @@
 
 /* What `rig5 run` tells the shim: the tree's path. */
 #define SHIM_RUN_ENV "RIG5_RUN"
+/* And of --trace: "<when the run began, in nanoseconds of CLOCK_MONOTONIC> <file>", the file's path
+ * from the root, or nothing: standard error. */
+#define SHIM_TRACE_ENV "RIG5_TRACE"
 /* A domain that no firmware has; each NIC is a device in it. */
 #define SHIM_PCI_DOMAIN "7269"
 

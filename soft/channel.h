@@ -8,7 +8,7 @@
  *
  * The port's own threads have another table of descriptors than the application: in them a
  * channel's sender has another number. Each new sender is handed over through a socket pair, one
- * end of which those threads kept (struct host_port_config keep_fd). So are descriptors of others
+ * end of which those threads kept (struct host_port_config keep_fds). So are descriptors of others
  * (soft_channels_give).
  */
 #ifndef SOFT_CHANNEL_H
@@ -42,7 +42,7 @@ struct soft_channels {
 	void *took_ctx;
 };
 
-/* soft_channels_init - 0 or -errno. take_over is then the keep_fd of the port. */
+/* soft_channels_init - 0 or -errno. take_over is then among the keep_fds of the port. */
 int soft_channels_init(struct soft_channels *channels);
 /* soft_channels_hand_over - the port's threads run, with a table of their own or not. */
 void soft_channels_hand_over(struct soft_channels *channels, bool own_table);

@@ -7,6 +7,7 @@
  */
 #include "soft/port.h"
 
+#include "abi/trace.h"
 #include "base/assert.h"
 #include "base/be.h"
 #include "host/guard.h"
@@ -74,6 +75,24 @@ static void on_event(void *ctx, const struct nic_event *event)
 	struct soft_port *port = ctx;
 
 	kern_nic_event(port->kern, event);
+}
+
+static void on_trace(void *ctx, const struct trace_event *event)
+{
+	const struct soft_port *port = ctx;
+	char text[TRACE_TEXT_BYTES];
+
+	trace_text(text, sizeof(text), event);
+	port->tracer->tell(port->config.name, text);
+}
+
+static void on_verb(void *ctx, const struct trace_verb *verb)
+{
+	const struct soft_port *port = ctx;
+	char text[TRACE_TEXT_BYTES];
+
+	trace_verb_text(text, sizeof(text), verb);
+	port->tracer->tell(port->config.name, text);
 }
 
 static bool user_probe(void *ctx, uint64_t va, uint64_t len, bool writable)
@@ -256,6 +275,7 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	    .file_id = file_id,
 	    .dmabuf_map = dmabuf_map,
 	    .dmabuf_unmap = dmabuf_unmap,
+	    .trace = port->tracer ? on_verb : NULL,
 	};
 	struct kern_config config;
 	size_t nic_bytes;
@@ -302,7 +322,8 @@ static int bring_up(struct soft_port *port, const struct soft_port_names *names,
 	    .sync_begin = on_sync_begin,
 	    .sync_end = on_sync_end,
 	    .ctx = port,
-	    .keep_fd = port->channels.take_over,
+	    .trace = port->tracer ? on_trace : NULL,
+	    .keep_fds = {port->channels.take_over, port->tracer ? port->tracer->fd : 0},
 	    .stores = names->stores,
 	};
 	int error = host_port_join(&config, &port->host, why, why_size);
@@ -335,6 +356,7 @@ int soft_port_open(const struct soft_nic *nic, const struct soft_port_names *nam
 	if (!made)
 		return refuse_memory(sizeof(*made), why, why_size);
 	made->config = *nic;
+	made->tracer = names->tracer;
 	snprintf(made->uverbs, sizeof(made->uverbs), "uverbs%u", names->uverbs);
 	/* Shared: an application maps single pages of it as its own (soft_port_map). */
 	made->pages = map_memory((size_t)SOFT_PAGE_COUNT * SOFT_PAGE_BYTES, MAP_SHARED);

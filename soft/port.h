@@ -41,7 +41,17 @@ struct soft_port {
 	struct nic_env env;
 	struct soft_nic config;
 	struct nic_config limits;
+	const struct soft_tracer *tracer; /* or NULL */
 	pthread_t last_thread; /* who ran the pass before this one */
+};
+
+/*
+ * Who is told in words what the NIC and the kernel's model do, a line each: from any thread, under
+ * the port's lock.
+ */
+struct soft_tracer {
+	void (*tell)(const char *nic, const char *text);
+	int fd; /* that tell needs in the port's own threads; 0: none */
 };
 
 /* The names that a port's device has for the kernel's clients; they must outlive the port. */
@@ -50,6 +60,7 @@ struct soft_port_names {
 	unsigned int uverbs; /* 3: "uverbs3" */
 	bool stores; /* its user stores to registers without a word: see host_port_registers */
 	const struct kern_pci *pci; /* NULL: sysfs shows no PCI device */
+	const struct soft_tracer *tracer; /* NULL: none */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shim/tree.h"
@@ -23,6 +24,8 @@ struct options {
 	unsigned int nics;
 	bool hide_real;
 	bool from_command_line; /* the NICs */
+	bool trace;
+	const char *trace_file; /* NULL: standard error */
 };
 
 static void print_help(void)
@@ -33,6 +36,8 @@ static void print_help(void)
 	       "                    mlx5_1 ... unless given; the keys are those of RIG5_SOFT:\n"
 	       "                    addr=127.0.0.5 or addr=eth0, ll=ib, lid=7\n"
 	       "      --hide-real   leave out the RDMA devices that the machine has\n"
+	       "      --trace[=FILE]  print each verb, work queue entry and completion, and why\n"
+	       "                    one failed, to standard error, or append it to FILE\n"
 	       "  -h, --help        this text\n\n"
 	       "Without --nic the NICs are those of RIG5_SOFT, called mlx5_0 and so on; if that\n"
 	       "is not set, one. 'rig5 run -- ibv_devinfo' shows them.\n\n"
@@ -150,6 +155,33 @@ static int environment_set(const char *library, const char *tree)
 	return TOOL_OK;
 }
 
+/* The file is opened here, too, so that a wrong name is told at once. */
+static int trace_set(const char *file)
+{
+	char words[PATH_MAX + 32], dir[PATH_MAX] = "";
+	struct timespec now;
+	int fd, len;
+
+	if (file && file[0] != '/' && !getcwd(dir, sizeof(dir))) {
+		tool_error("cannot trace to %s: %s", file, strerror(errno));
+		return TOOL_FAILED;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	len = snprintf(words, sizeof(words), "%lld %s%s%s",
+		       (long long)now.tv_sec * 1000000000 + now.tv_nsec, dir,
+		       file && file[0] != '/' ? "/" : "", file ? file : "");
+	fd = file ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+	if (file && (fd < 0 || len >= (int)sizeof(words))) {
+		tool_error("cannot trace to %s: %s", file,
+			   strerror(fd < 0 ? errno : ENAMETOOLONG));
+		return TOOL_FAILED;
+	}
+	if (file)
+		close(fd);
+	setenv(SHIM_TRACE_ENV, words, 1);
+	return TOOL_OK;
+}
+
 /* The parser of RIG5_SOFT names the place that it knows. */
 static void say(const struct options *options, const char *why)
 {
@@ -167,6 +199,8 @@ static int start(const struct options *options, char **argv)
 	struct shim_tree tree;
 	int error, status = library_find(library);
 
+	if (status == TOOL_OK && options->trace)
+		status = trace_set(options->trace_file);
 	if (status != TOOL_OK)
 		return status;
 	shim_tree_sweep();
@@ -195,10 +229,11 @@ static int start(const struct options *options, char **argv)
 
 int tool_run(int argc, char **argv)
 {
-	enum { HIDE_REAL = 256 };
+	enum { HIDE_REAL = 256, TRACE };
 	static const struct option long_options[] = {
 	    {"nic", required_argument, NULL, 'n'},
 	    {"hide-real", no_argument, NULL, HIDE_REAL},
+	    {"trace", optional_argument, NULL, TRACE},
 	    {"help", no_argument, NULL, 'h'},
 	    {0},
 	};
@@ -211,12 +246,16 @@ int tool_run(int argc, char **argv)
 			print_help();
 			return TOOL_OK;
 		}
-		if (letter == HIDE_REAL)
+		if (letter == HIDE_REAL) {
 			options.hide_real = true;
-		else if (letter == 'n')
+		} else if (letter == TRACE) {
+			options.trace = true;
+			options.trace_file = optarg;
+		} else if (letter == 'n') {
 			status = nic_option(&options, optarg);
-		else
+		} else {
 			status = tool_usage_error(NULL);
+		}
 	}
 	if (status != TOOL_OK)
 		return status;

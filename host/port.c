@@ -141,8 +141,11 @@ static bool close_all_but(int *keep, size_t count)
 	return close_between(3, end, flags);
 }
 
+/* Also a capture's and that of the register pages. */
+enum { KEEP_MAX = HOST_KEEP_FDS + 2 + HOST_UDP_FDS };
+
 /* The descriptors that the port's threads share with the application; how many. */
-static size_t fds_to_keep(const struct host_port *port, int keep[static HOST_KEEP_FDS + 2 + HOST_UDP_FDS])
+static size_t fds_to_keep(const struct host_port *port, int keep[static KEEP_MAX])
 {
 	size_t count = 0;
 
@@ -167,7 +170,7 @@ static size_t fds_to_keep(const struct host_port *port, int keep[static HOST_KEE
 static bool table_unshare(const struct host_port *port)
 {
 	bool keep_stderr = stderr_may_stay();
-	int keep[HOST_KEEP_FDS + 2 + HOST_UDP_FDS];
+	int keep[KEEP_MAX];
 
 	if (!close_all_but(keep, fds_to_keep(port, keep)))
 		return false;

@@ -509,6 +509,7 @@ enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp)
 		return NIC_TURN_DONE;
 	for (int i = 0; i < NIC_VISIT_PACKETS;) {
 		enum next next = next_operation(nic, qp);
+		struct nic_op *op;
 
 		if (next == NEXT_NONE)
 			return NIC_TURN_DONE;
@@ -516,8 +517,10 @@ enum nic_turn nic_req_run(struct nic *nic, struct nic_qp *qp)
 			return NIC_TURN_AGAIN;
 		if (next == NEXT_AGAIN)
 			continue;
-		switch (send_packet(nic, qp, nic_op_at(nic, qp, qp->op_cur))) {
+		op = nic_op_at(nic, qp, qp->op_cur);
+		switch (send_packet(nic, qp, op)) {
 		case SENT:
+			qp->op_cur += fully_sent(qp, op);
 			i++;
 			break;
 		case BLOCKED:

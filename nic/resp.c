@@ -283,7 +283,7 @@ void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, ui
 }
 
 /* Of something that no check of the request has shown. */
-static void die_of(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome,
+static COLD void die_of(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome,
 		   enum trace_reason reason)
 {
 	nic_trace_deny(nic, qp, (uint8_t)syndrome, reason);
@@ -306,7 +306,7 @@ void nic_resp_complete_error(struct nic *nic, struct nic_qp *qp, struct nic_faul
 }
 
 /* A receive that fails takes the queue pair with it. */
-static void die_of_receive(struct nic *nic, struct nic_qp *qp, uint32_t n, enum nic_mem verdict)
+static COLD void die_of_receive(struct nic *nic, struct nic_qp *qp, uint32_t n, enum nic_mem verdict)
 {
 	struct nic_fault fault = nic_mem_fault(verdict);
 	bool too_long = fault.syndrome == CQE_SYND_LOCAL_LENGTH;
@@ -434,7 +434,7 @@ enum nic_mem nic_resp_write(struct nic *nic, struct nic_qp *qp, const struct nic
 }
 
 /* The key did for the message's first packet. */
-static void die_of_write(struct nic *nic, struct nic_qp *qp, uint32_t n)
+static COLD void die_of_write(struct nic *nic, struct nic_qp *qp, uint32_t n)
 {
 	struct nic_ask ask = {.who = nic_peer_of(qp),
 			      .key = qp->rx_rkey,
@@ -669,6 +669,17 @@ void nic_resp_established(struct nic *nic, struct nic_qp *qp)
 		nic_qp_event(nic, qp, NIC_EVENT_QP_COMM_EST);
 }
 
+/* Who may ask again is told when; else it was the last request. */
+static COLD void refuse(struct nic *nic, struct nic_qp *qp,
+					     const struct nic_pkt *pkt, uint8_t syndrome)
+{
+	nic_resp_explain(nic, qp, pkt, syndrome);
+	if (roce_aeth_kind(syndrome) == ROCE_AETH_RNR)
+		nic_resp_owe_nak(nic, qp, syndrome, qp->epsn);
+	else
+		nic_resp_die(nic, qp, (enum roce_nak)syndrome, qp->epsn);
+}
+
 /* The SRQ that a request to an XRC target names. What is not its turn changes nothing. */
 static bool choose_srq(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
@@ -680,8 +691,6 @@ static bool choose_srq(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 
 void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
-	uint8_t syndrome;
-
 	if (!qp->comm_est)
 		nic_resp_established(nic, qp);
 	if (qp->type == NIC_QP_XRC_TGT && !choose_srq(nic, qp, pkt)) {
@@ -712,17 +721,13 @@ void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 		gap(nic, qp);
 		return;
 	case RESP_RNR:
-		syndrome = (uint8_t)(ROCE_SYNDROME_RNR | qp->params.min_rnr_timer);
-		nic_resp_explain(nic, qp, pkt, syndrome);
-		nic_resp_owe_nak(nic, qp, syndrome, qp->epsn);
+		refuse(nic, qp, pkt, (uint8_t)(ROCE_SYNDROME_RNR | qp->params.min_rnr_timer));
 		return;
 	case RESP_INVALID:
-		nic_resp_explain(nic, qp, pkt, ROCE_NAK_INVALID_REQUEST);
-		nic_resp_die(nic, qp, ROCE_NAK_INVALID_REQUEST, qp->epsn);
+		refuse(nic, qp, pkt, ROCE_NAK_INVALID_REQUEST);
 		return;
 	case RESP_NO_ACCESS:
-		nic_resp_explain(nic, qp, pkt, ROCE_NAK_REMOTE_ACCESS);
-		nic_resp_die(nic, qp, ROCE_NAK_REMOTE_ACCESS, qp->epsn);
+		refuse(nic, qp, pkt, ROCE_NAK_REMOTE_ACCESS);
 		return;
 	case RESP_NEXT:
 		break;

@@ -308,6 +308,7 @@ bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp)
 	uint32_t slot = qp->rq_ci & (qp->rq_count - 1);
 	uint32_t size_bytes = 1u << qp->rq_size_log2;
 	uint64_t owner = nic_wqe_owner(qp, qp->rq_ci);
+	uint32_t at = qp->rq_signed ? sizeof(struct wqe_receive_sig_seg) : 0;
 
 	if (qp->srqn != 0)
 		return fetch_shared(nic, qp);
@@ -317,11 +318,10 @@ bool nic_wqe_fetch_receive(struct nic *nic, struct nic_qp *qp)
 	if (!nic_mem_read(nic, wqe->raw, qp->rq_va + ((uint64_t)slot << qp->rq_size_log2),
 			  size_bytes))
 		return false;
-	decode_receive(wqe, qp->rq_signed ? sizeof(struct wqe_receive_sig_seg) : 0, size_bytes);
+	decode_receive(wqe, at, size_bytes);
 	wqe->owner = owner;
 	if (nic_tracing(nic))
-		nic_trace_receive(nic, qp, qp->rq_ci,
-				  qp->rq_signed ? sizeof(struct wqe_receive_sig_seg) : 0, size_bytes);
+		nic_trace_receive(nic, qp, qp->rq_ci, at, size_bytes);
 	return true;
 }
 

@@ -22,11 +22,14 @@ static const struct {
     {UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, "QUERY_GID_TABLE"},
     {UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, "QUERY_GID_ENTRY"},
     {UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, "QUERY_CONTEXT"},
+    {UVERBS_OBJECT_DEVICE, UV_METHOD_QUERY_PORT_SPEED, "QUERY_PORT_SPEED"},
     {UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, "MLX5_QUERY_PORT"},
+    {UVERBS_OBJECT_DEVICE, UV_MLX5_METHOD_DATA_DIRECT_PATH, "MLX5_DATA_DIRECT_PATH"},
     {UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, "QUERY_PD"},
     {UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, "DEALLOC_PD"},
     {UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, "ADVISE_MR"},
     {UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, "QUERY_MR"},
+    {UVERBS_OBJECT_MR, UV_METHOD_REG_MR, "REG_MR"},
     {UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, "REG_DM_MR"},
     {UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, "DEREG_MR"},
     {UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, "REG_DMABUF_MR"},
@@ -215,6 +218,21 @@ static void add_create_cq(struct kern_call *call, struct trace_verb *verb)
 		add_dec(verb, "cqe", cqe);
 }
 
+/* Regions as later releases make them. */
+static void add_reg_mr_ioctl(struct kern_call *call, struct trace_verb *verb)
+{
+	uint64_t value;
+
+	if (!kern_call_read(call, UV_ATTR_REG_MR_ADDR, &value, sizeof(value)))
+		add_hex(verb, "addr", value);
+	if (!kern_call_read(call, UV_ATTR_REG_MR_LENGTH, &value, sizeof(value)))
+		add_dec(verb, "len", value);
+	if (!kern_call_read(call, UV_ATTR_REG_MR_IOVA, &value, sizeof(value)))
+		add_hex(verb, "iova", value);
+	if (!kern_call_read(call, UV_ATTR_REG_MR_ACCESS_FLAGS, &value, sizeof(value)))
+		add_hex(verb, "access", value);
+}
+
 static void add_devx(struct kern_call *call, struct trace_verb *verb, uint16_t id)
 {
 	uint8_t head[8];
@@ -301,17 +319,17 @@ static void add_command(struct kern_call *call, struct trace_verb *verb, uint32_
 
 static void asked_command(struct kern_call *call, struct trace_verb *verb)
 {
+	static const char unknown[] = "INVOKE_WRITE";
 	uint64_t command;
 
+	verb->name = unknown;
 	if (kern_call_const(call, UVERBS_ATTR_WRITE_CMD, UINT32_MAX, &command))
 		return;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (commands[i].command == command)
 			verb->name = commands[i].name;
-	if (!verb->name) {
-		verb->name = "INVOKE_WRITE";
+	if (verb->name == unknown)
 		add_hex(verb, "command", command);
-	}
 	add_command(call, verb, (uint32_t)command);
 }
 
@@ -361,6 +379,8 @@ void kern_trace_asked(struct kern_call *call, struct trace_verb *verb)
 		add_create_qp(call, verb);
 	else if (is(verb, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE))
 		add_create_cq(call, verb);
+	else if (is(verb, UVERBS_OBJECT_MR, UV_METHOD_REG_MR))
+		add_reg_mr_ioctl(call, verb);
 	else if (is(verb, MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER))
 		add_devx(call, verb, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 	else if (is(verb, MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_CREATE))

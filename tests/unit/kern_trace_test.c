@@ -4,6 +4,7 @@
  * By making the calls of a ping-pong program, and wrong ones, and comparing lines.
  */
 #include "abi/trace.h"
+#include "kern/methods.h"
 #include "kern/state.h"
 #include "tests/support/kern_rig.h"
 
@@ -114,11 +115,48 @@ static void refusals(void **state)
 	assert_string_equal(last(), "object 0x77 method 0x88 -> -EPROTONOSUPPORT");
 }
 
+/* Whatever the device knows has a name. */
+static void every_name(void **state)
+{
+	static const uint16_t first[] = {0, 1u << UVERBS_ID_NS_SHIFT};
+	struct kern_rig *rig = &world.rig;
+	unsigned int known = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * 2 * 64 * 64; i++) {
+		uint16_t object = (uint16_t)(first[i & 1] + (i >> 2) % 64);
+		uint16_t method = (uint16_t)(first[i >> 1 & 1] + (i >> 8));
+
+		if (!kern_method_find(object, method))
+			continue;
+		known++;
+		world.count = 0;
+		rig_call(rig, object, method);
+		rig_run(rig);
+		assert_int_equal(world.count, 1);
+		assert_int_not_equal(strncmp(last(), "object ", 7), 0);
+	}
+	assert_true(known > 40);
+	known = 0;
+	for (uint32_t i = 0; i < 256; i++) {
+		uint32_t command = i < 128 ? i : UV_WRITE_EX(i - 128);
+		uint32_t bytes = 0;
+
+		world.count = 0;
+		if (rig_write(rig, command, &bytes, sizeof(bytes), NULL, 0, NULL, 0) == -EOPNOTSUPP)
+			continue;
+		known++;
+		assert_int_not_equal(strncmp(last(), "INVOKE_WRITE", 12), 0);
+	}
+	assert_true(known > 15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_program, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(refusals, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(every_name, open_world, close_world),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -306,7 +306,8 @@ void nic_resp_complete_error(struct nic *nic, struct nic_qp *qp, struct nic_faul
 }
 
 /* A receive that fails takes the queue pair with it. */
-static COLD void die_of_receive(struct nic *nic, struct nic_qp *qp, uint32_t n, enum nic_mem verdict)
+static COLD void die_of_receive(struct nic *nic, struct nic_qp *qp, uint32_t n,
+				enum nic_mem verdict)
 {
 	struct nic_fault fault = nic_mem_fault(verdict);
 	bool too_long = fault.syndrome == CQE_SYND_LOCAL_LENGTH;
@@ -670,8 +671,8 @@ void nic_resp_established(struct nic *nic, struct nic_qp *qp)
 }
 
 /* Who may ask again is told when; else it was the last request. */
-static COLD void refuse(struct nic *nic, struct nic_qp *qp,
-					     const struct nic_pkt *pkt, uint8_t syndrome)
+static COLD void refuse(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
+			uint8_t syndrome)
 {
 	nic_resp_explain(nic, qp, pkt, syndrome);
 	if (roce_aeth_kind(syndrome) == ROCE_AETH_RNR)

@@ -105,6 +105,13 @@ timeout 30 "$rig5" run --trace -- "$faults" bad_key 2>&1 >"$work/client" | head 
 [[ ${PIPESTATUS[0]} == 0 ]] || fail "ended with its trace's reader"
 [[ $(cat "$work/client") == 10 ]] || fail "without a reader: $(cat "$work/client")"
 
+# A file of the program's that has got the trace's number stays the program's.
+name="another file"
+timeout 30 "$rig5" run --trace="$trace" -- "$faults" bad_key "$trace" "$work/other" \
+	>"$work/client" 2>&1
+[[ $(cat "$work/client") == 10 ]] || fail "$name: $(cat "$work/client")"
+[[ -f $work/other && ! -s $work/other ]] || fail "$name was written to: $(cat "$work/other")"
+
 timeout 30 "$rig5" run --trace="$work/none/trace" -- true 2>"$work/client"
 [[ $? == 1 ]] || fail "a trace that cannot be written"
 grep -q "cannot trace to .*: No such file or directory" "$work/client" || fail "without a sentence"

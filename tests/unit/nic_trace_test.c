@@ -448,10 +448,12 @@ static void bad_entries(void **state)
 	struct fake_wr wr = bed_wr(&b, WQE_OP_ATOMIC_FA, 16);
 
 	(void)state;
-	fake_fault(b.w, b.pair.a.sq_va, 64);
+	/* Nothing is told of the entry before it. */
+	bed_post(&b, WQE_OP_NOP, 0);
+	fake_fault(b.w, b.pair.a.sq_va + 64, 64);
 	bed_post(&b, WQE_OP_SEND, 8);
-	expect_line("index 0 cannot be read, or is empty");
-	expect_line("fail qpn 0x%x NOP index 0: local queue pair operation error: the entry cannot "
+	expect_line("index 1 cannot be read, or is empty");
+	expect_line("fail qpn 0x%x NOP index 1: local queue pair operation error: the entry cannot "
 		    "be read, or is empty",
 		    b.pair.a.qpn);
 	bed_close(&b);

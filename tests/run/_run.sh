@@ -80,9 +80,9 @@ no_trees() {
 # pair <program> [option]... - the program as server and as client, each with its own run;
 # $run_options stand before the program, and $server_options or $client_options before those.
 # Output in $work/server and $work/client; whether both ended well. $port_option is how the program
-# takes the TCP port, and $client_port_option, if set, how the client does; $server_at and $client_at are commands that run another (as in a network
-# namespace), $server_address is where the client finds the server;
-# each end may take $pair_seconds.
+# takes the TCP port, and $client_port_option, if set, how the client does; $server_at and
+# $client_at are commands that run another (as in a network namespace), $server_address is where the
+# client finds the server. Each end may take $pair_seconds.
 run_options=()
 server_options=()
 client_options=()
@@ -96,7 +96,8 @@ pair() {
 	local port server status
 	port=$(free_port)
 	timeout $pair_seconds "${server_at[@]}" \
-		"$rig5" run "${server_options[@]}" "${run_options[@]}" -- "$@" "$port_option" "$port" >"$work/server" 2>&1 &
+		"$rig5" run "${server_options[@]}" "${run_options[@]}" -- \
+		"$@" "$port_option" "$port" >"$work/server" 2>&1 &
 	server=$!
 	await_listener "$port" || return 1
 	timeout $pair_seconds "${client_at[@]}" \
@@ -104,6 +105,7 @@ pair() {
 		"$@" "${client_port_option:-$port_option}" "$port" "$server_address" \
 		>"$work/client" 2>&1
 	status=$?
+	((status == 0)) || kill "$server" 2>/dev/null # which would wait for its client
 	wait "$server" || status=1
 	return "$status"
 }
@@ -118,6 +120,15 @@ try() {
 		fail "$name"
 		tail -n 20 "$work/server" "$work/client" 2>/dev/null
 	fi
+}
+
+# rows <words before the name> - the lines of standard input, each a program with its options.
+rows() {
+	local program options
+	while read -r program options; do
+		# shellcheck disable=SC2086
+		try "$1$program $options" pair "$program" $options </dev/null
+	done
 }
 
 finish() {

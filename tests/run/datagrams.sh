@@ -16,10 +16,7 @@ for service in ud uc; do
 			pair "ibv_${service}_pingpong" -g 0 -n 500 $mode
 	done
 done
-while read -r program options; do
-	# shellcheck disable=SC2086
-	try "$program $options" pair "$program" $options </dev/null
-done <<'END'
+rows '' <<'END'
 ib_send_lat -c UD -n 200
 ib_send_lat -c UD -n 200 -I 64 -s 64
 ib_send_lat -c UD -n 200 -e
@@ -29,12 +26,19 @@ ib_send_bw -c UD -n 200 -q 8
 ib_send_bw -c UD -n 200 -a
 ib_send_bw -c UD -n 500 -b
 ib_send_bw -c UD -n 500 --use_old_post_send
+ib_send_lat -c UD -n 200 --use_old_post_send
+ib_send_bw -c UD -n 200 -r 400 -q 8 -b
 ib_send_lat -c UC -n 200
 ib_send_lat -c UC -n 200 -e
 ib_send_bw -c UC -n 200 -r 200
 ib_send_bw -c UC -n 100 -r 100 -a
 ib_send_bw -c UC -n 100 -r 100 -q 4 -s 4096
+ib_send_lat -c UC -n 200 -I 64 -s 64
+ib_send_bw -c UC -n 100 -r 200 -b -q 8 -s 4096
+ib_send_bw -c UC -n 100 -r 200 -e --use_old_post_send
 ib_write_lat -c UC -n 200
+ib_write_lat -c UC -n 100 -I 64 -s 64
+ib_write_bw -c UC -n 50 -q 8 -b -s 4096
 ib_write_bw -c UC -n 200
 ib_write_bw -c UC -n 50 -a
 ib_write_bw -c UC -n 200 --use_old_post_send

@@ -7,28 +7,41 @@ set -u
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
 need ib_write_bw ib_read_lat ib_send_bw ib_atomic_bw
 
-while read -r program options; do
-	# shellcheck disable=SC2086
-	try "$program $options" pair "$program" $options </dev/null
-done <<'END'
+rows '' <<'END'
 ib_write_bw -n 200 -s 65536
 ib_write_bw -n 20 -a
 ib_write_bw -n 200 -q 8 -s 4096
 ib_write_bw -n 200 -b -s 4096
+ib_write_bw -n 96 -q 8 -b -l 8 -s 4096
+ib_write_bw -n 200 -I 64 -s 64
 ib_write_bw -n 200 --use_old_post_send
 ib_write_lat -n 20
+ib_write_lat -n 50 -I 64 -s 64
+ib_write_lat -n 50 --use_old_post_send
 ib_read_bw -n 200 -s 65536
+ib_read_bw -n 100 -q 8 -b -s 4096
+ib_read_bw -n 200 -e
+ib_read_bw -n 200 --use_old_post_send
 ib_read_lat -n 200
+ib_read_lat -n 100 -e
+ib_read_lat -n 100 --use_old_post_send
 ib_send_bw -n 200 -s 65536
 ib_send_bw -n 200 -q 8 -b
 ib_send_bw -n 200 -e
+ib_send_bw -n 200 -I 64 -s 64
 ib_send_bw -n 200 --use_old_post_send
 ib_send_lat -n 200
 ib_send_lat -n 200 -I 64 -s 64
 ib_send_lat -n 200 -e
+ib_send_lat -n 100 --use_old_post_send
 ib_atomic_bw -n 200
 ib_atomic_bw -n 200 -A CMP_AND_SWAP
+ib_atomic_bw -n 100 -q 8 -b
+ib_atomic_bw -n 200 -e
+ib_atomic_bw -n 200 --use_old_post_send
 ib_atomic_lat -n 200
+ib_atomic_lat -n 100 -e -A CMP_AND_SWAP
+ib_atomic_lat -n 100 --use_old_post_send
 END
 no_trees
 finish

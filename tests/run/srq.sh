@@ -9,14 +9,7 @@ set -u
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
 need ibv_srq_pingpong ibv_xsrq_pingpong ib_send_lat ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw
 
-run() {
-	while read -r program options; do
-		# shellcheck disable=SC2086
-		try "${run_options[*]} $program $options" pair "$program" $options </dev/null
-	done
-}
-
-run <<'END'
+rows '' <<'END'
 ibv_srq_pingpong -g 0 -n 200 -c
 ibv_srq_pingpong -g 0 -n 200 -c -e
 ibv_srq_pingpong -g 0 -n 200 -q 4 -s 10000 -m 1024
@@ -28,15 +21,20 @@ ib_send_bw -n 100 --use-srq -e
 ib_send_bw -n 100 --use-srq -c UC
 ib_send_bw -n 100 --use-srq -c UD
 ib_send_lat -n 100 -c XRC
+ib_send_lat -n 100 -c XRC -e -I 64 -s 64
 ib_send_bw -n 100 -c XRC -q 2
 ib_send_bw -n 100 -c XRC -e
 ib_send_bw -n 100 -c XRC --use_old_post_send
 ib_write_bw -n 100 -c XRC
 ib_read_bw -n 100 -c XRC
+ib_write_bw -n 100 -c XRC -q 8 -b -s 4096
+ib_write_lat -n 50 -c XRC -I 64 -s 64
+ib_read_lat -n 50 -c XRC
 ib_atomic_bw -n 100 -c XRC
+ib_atomic_lat -n 50 -c XRC -e
 END
 run_options=(--nic ll=ib,lid=62)
-run <<'END'
+rows 'InfiniBand: ' <<'END'
 ibv_srq_pingpong -n 200 -c -e
 ibv_xsrq_pingpong -n 200
 ib_send_bw -n 100 --use-srq
@@ -44,20 +42,9 @@ ib_send_lat -n 100 -c XRC
 ib_write_bw -n 100 -c XRC
 END
 # Over UDP: each end on an address of its own.
-udp() {
-	local server
-	port=$(free_port)
-	timeout 60 "$rig5" run --nic addr=127.62.1.1 -- "$@" -p "$port" >"$work/server" 2>&1 &
-	server=$!
-	await_listener "$port" || return 1
-	timeout 60 "$rig5" run --nic addr=127.62.1.2 -- "$@" -p "$port" 127.0.0.1 \
-		>"$work/client" 2>&1 && wait "$server"
-}
-run_options=()
-while read -r program options; do
-	# shellcheck disable=SC2086
-	try "UDP $program $options" udp "$program" $options </dev/null
-done <<'END'
+# shellcheck disable=SC2034
+run_options=() server_options=(--nic addr=127.62.1.1) client_options=(--nic addr=127.62.1.2)
+rows 'UDP: ' <<'END'
 ibv_srq_pingpong -g 0 -n 100 -c
 ibv_xsrq_pingpong -g 0 -n 100
 ib_write_bw -n 50 -c XRC

@@ -22,5 +22,5 @@ if ! (cd "$work" && TMPDIR=$work HOME=$work "$deny" test -x "$deny"); then
 fi
 cd "$work" || exit 1
 TMPDIR=$work HOME=$work "$deny" ctest --output-on-failure --no-label-summary --no-tests=error -j 2 \
-	-L '^(unit|proc|tools|run)$' \
+	-L '^(unit|proc|tools|run)$' -LE '^long$' \
 	-E '^(tools\.(installed_tree|readme_example)|unit\.(abi|base|fault|nic|kern)_.*)$' </dev/null

@@ -6,7 +6,7 @@
 set -u
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
-need ibv_rc_pingpong
+need ibv_rc_pingpong ibv_ud_pingpong ibv_uc_pingpong
 
 for mode in "" "-e" "-c" "-c -e"; do
 	# shellcheck disable=SC2086
@@ -16,6 +16,11 @@ run_options=(--nic ll=ib,lid=61)
 for mode in "" "-e -c"; do
 	# shellcheck disable=SC2086
 	try "rc, InfiniBand ${mode:-busy}" pair ibv_rc_pingpong -n 500 $mode
+done
+# The other modes of these, and all of perftest over them: datagrams_long.sh.
+run_options=()
+for service in ud uc; do
+	try "$service, Ethernet -c -e" pair "ibv_${service}_pingpong" -g 0 -n 200 -c -e
 done
 no_trees
 finish

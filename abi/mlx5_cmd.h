@@ -388,13 +388,16 @@ enum {
 	CMD_EQE_BYTES = 64,
 	CMD_EQE_PORT_ACTIVE = 4, /* subtypes of PORT_CHANGE */
 	CMD_EQE_PORT_DOWN = 1,
+	CMD_EQE_CQ_ERR_OVERRUN = 1, /* syndromes of CQ_ERROR [linux mlx5 cq.h mlx5_cq_err] */
+	CMD_EQE_CQ_ERR_ACCESS = 2,
 };
-#define CMD_EQE_TYPE       CMD_FIELD(0x00, 16, 8)
-#define CMD_EQE_SUBTYPE    CMD_FIELD(0x00, 0, 8)
-#define CMD_EQE_COMP_CQN   CMD_FIELD(0x38, 0, 24)
-#define CMD_EQE_CQ_ERR_CQN CMD_FIELD(0x20, 0, 24)
-#define CMD_EQE_QP_TYPE    CMD_FIELD(0x34, 24, 8) /* 0: queue pair */
-#define CMD_EQE_QP_SRQ_N   CMD_FIELD(0x38, 0, 24)
-#define CMD_EQE_PORT       CMD_FIELD(0x28, 28, 4)
+#define CMD_EQE_TYPE            CMD_FIELD(0x00, 16, 8)
+#define CMD_EQE_SUBTYPE         CMD_FIELD(0x00, 0, 8)
+#define CMD_EQE_COMP_CQN        CMD_FIELD(0x38, 0, 24)
+#define CMD_EQE_CQ_ERR_CQN      CMD_FIELD(0x20, 0, 24)
+#define CMD_EQE_CQ_ERR_SYNDROME CMD_FIELD(0x28, 0, 8)
+#define CMD_EQE_QP_TYPE         CMD_FIELD(0x34, 24, 8) /* 0: queue pair */
+#define CMD_EQE_QP_SRQ_N        CMD_FIELD(0x38, 0, 24)
+#define CMD_EQE_PORT            CMD_FIELD(0x28, 28, 4)
 
 #endif

@@ -224,7 +224,7 @@ void kern_nic_event(struct kern *kern, const struct nic_event *event)
 	ASSERT(event->cookie < kern->object_fresh);
 	object = &kern->objects[event->cookie];
 	if (object->type == KERN_DEVX_OBJ) {
-		kern_devx_event(object, event->kind);
+		kern_devx_event(object, event);
 		return;
 	}
 	ASSERT(object->type == KERN_CQ || object->type == KERN_QP || object->type == KERN_SRQ);

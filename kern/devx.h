@@ -67,8 +67,8 @@ enum cmd_status kern_cmd_create_cq(struct kern_cmd *cmd); /* devx_cq.c */
 enum cmd_status kern_cmd_query_cq(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_mkey(struct kern_cmd *cmd); /* devx_mkey.c */
 enum cmd_status kern_cmd_create_psv(struct kern_cmd *cmd);
-enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd);  /* devx_rmp.c */
-enum cmd_status kern_cmd_create_qp(struct kern_cmd *cmd);   /* devx_qp.c */
+enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd); /* devx_rmp.c */
+enum cmd_status kern_cmd_create_qp(struct kern_cmd *cmd);  /* devx_qp.c */
 enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd);
 
@@ -93,7 +93,7 @@ int kern_devx_subscribe_event(struct kern_call *call);
 void kern_devx_unsubscribe_channel(const struct kern_channel *channel);
 void kern_devx_unsubscribe_object(struct kern_object *object);
 /* kern_devx_event - what the nic reports of a DevX object, to its subscribers. */
-void kern_devx_event(const struct kern_object *object, enum nic_event_kind kind);
+void kern_devx_event(const struct kern_object *object, const struct nic_event *event);
 /* kern_devx_port_event - the same for the port: up or down. */
 void kern_devx_port_event(const struct kern_file *file, uint32_t ib_event);
 

@@ -263,20 +263,23 @@ static int type_of(enum nic_event_kind kind)
 	UNREACHABLE();
 }
 
-void kern_devx_event(const struct kern_object *object, enum nic_event_kind kind)
+void kern_devx_event(const struct kern_object *object, const struct nic_event *event)
 {
 	struct record record = {.cookie = 0};
-	int type = type_of(kind);
+	int type = type_of(event->kind);
 
 	if (type < 0 || object->subscriptions == KERN_NONE)
 		return;
 	cmd_set(record.eqe, CMD_EQE_TYPE, (uint32_t)type);
-	if (type == CMD_EVENT_COMP)
+	if (type == CMD_EVENT_COMP) {
 		cmd_set(record.eqe, CMD_EQE_COMP_CQN, object->number);
-	else if (type == CMD_EVENT_CQ_ERROR)
+	} else if (type == CMD_EVENT_CQ_ERROR) {
 		cmd_set(record.eqe, CMD_EQE_CQ_ERR_CQN, object->number);
-	else
+		cmd_set(record.eqe, CMD_EQE_CQ_ERR_SYNDROME,
+			event->overrun ? CMD_EQE_CQ_ERR_OVERRUN : CMD_EQE_CQ_ERR_ACCESS);
+	} else {
 		cmd_set(record.eqe, CMD_EQE_QP_SRQ_N, object->number);
+	}
 	deliver(object->file->kern, object->subscriptions, &record);
 }
 

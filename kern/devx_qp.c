@@ -376,6 +376,25 @@ static void params_to(const struct nic_qp_params *params, uint8_t *qpc)
 	cmd_set(qpc, CMD_QPC_RAE, !!(params->access & NIC_ACCESS_REMOTE_ATOMIC_F));
 }
 
+/* What it was made with. */
+static void made_to(const struct kern_object *qp, const struct nic_qp_attr *made, uint8_t *qpc)
+{
+	bool own = made->rq_wqe_count != 0;
+
+	cmd_set(qpc, CMD_QPC_RQ_TYPE,
+		own                      ? CMD_QPC_RQ_OWN
+		: qp->uses[KERN_USE_SRQ] ? CMD_QPC_RQ_SHARED
+					 : CMD_QPC_RQ_NONE);
+	if (own) {
+		cmd_set(qpc, CMD_QPC_LOG_RQ_SIZE, ring_log2_ceil(made->rq_wqe_count));
+		cmd_set(qpc, CMD_QPC_LOG_RQ_STRIDE, made->rq_wqe_size_log2 - RQ_STRIDE_LOG2_MIN);
+	}
+	cmd_set(qpc, CMD_QPC_NO_SQ, made->sq_wqebb_count == 0);
+	if (made->sq_wqebb_count != 0)
+		cmd_set(qpc, CMD_QPC_LOG_SQ_SIZE, ring_log2_ceil(made->sq_wqebb_count));
+	cmd_set(qpc, CMD_QPC_USER_INDEX, made->user_index);
+}
+
 /* An XRC target has neither domain nor completion queues: 0. */
 static uint32_t number_used(const struct kern_object *qp, unsigned int place)
 {
@@ -388,9 +407,13 @@ enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd)
 	const struct kern_object *qp = cmd->object;
 	uint8_t *qpc = cmd->out + QPC;
 	struct nic_qp_params params;
+	struct nic_qp_attr made;
 	int error = nic_qp_query(kern->nic, qp->number, &params);
 
+	if (!error)
+		error = nic_qp_made(kern->nic, qp->number, &made);
 	ASSERT(!error);
+	made_to(qp, &made, qpc);
 	params_to(&params, qpc);
 	if (params.state == NIC_QP_SQD && nic_qp_sq_is_drained(kern->nic, qp->number))
 		cmd_set(qpc, CMD_QPC_STATE_NOW, CMD_QPC_STATE_SQDRAINED);

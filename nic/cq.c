@@ -85,18 +85,14 @@ int nic_cq_destroy(struct nic *nic, uint32_t cqn)
 
 /* ---- arm and notify -------------------------------------------------------------------------- */
 
-static void event(struct nic *nic, uint32_t cqn, enum nic_event_kind kind)
-{
-	struct nic_event ev = {.kind = kind, .number = cqn, .cookie = nic->cqs[cqn].cookie};
-
-	nic->env->event(nic->env->ctx, &ev);
-}
-
 static void fire(struct nic *nic, uint32_t cqn)
 {
+	struct nic_event ev = {
+	    .kind = NIC_EVENT_CQ_COMPLETION, .number = cqn, .cookie = nic->cqs[cqn].cookie};
+
 	nic->cqs[cqn].armed = false;
 	nic->cqs[cqn].notified_pi = nic->cqs[cqn].pi;
-	event(nic, cqn, NIC_EVENT_CQ_COMPLETION);
+	nic->env->event(nic->env->ctx, &ev);
 }
 
 void nic_cq_look(struct nic *nic, struct nic_cq_watch *watch)
@@ -137,10 +133,15 @@ void nic_cq_arm(struct nic *nic, uint32_t cqn, uint64_t now_ns)
 
 /* The queue is of no use any more, and so are the queue pairs that complete to it [IBTA1 11.6.3].
  */
-static COLD void fail(struct nic *nic, uint32_t cqn)
+static COLD void fail(struct nic *nic, uint32_t cqn, bool overrun)
 {
+	struct nic_event ev = {.kind = NIC_EVENT_CQ_ERROR,
+			       .number = cqn,
+			       .cookie = nic->cqs[cqn].cookie,
+			       .overrun = overrun};
+
 	nic->cqs[cqn].failed = true;
-	event(nic, cqn, NIC_EVENT_CQ_ERROR);
+	nic->env->event(nic->env->ctx, &ev);
 	nic_qp_error_of_cq(nic, cqn);
 	nic_srq_fail_of_cq(nic, cqn);
 }
@@ -179,11 +180,11 @@ HOT void put(struct nic *nic, uint32_t cqn, const struct cqe64 *cqe, bool solici
 		return;
 	if (!has_room(nic, cq)) {
 		nic->counters.cq_overrun++;
-		fail(nic, cqn);
+		fail(nic, cqn, true);
 		return;
 	}
 	if (!store(nic, cq, cqe)) {
-		fail(nic, cqn);
+		fail(nic, cqn, false);
 		return;
 	}
 	cq->pi++;

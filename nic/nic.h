@@ -53,7 +53,7 @@ struct nic_path {
 
 enum nic_event_kind {
 	NIC_EVENT_CQ_COMPLETION, /* an armed completion queue has a completion; one event per arm */
-	NIC_EVENT_CQ_ERROR,      /* completion queue overrun */
+	NIC_EVENT_CQ_ERROR,      /* completion queue overrun, or its memory gone */
 	NIC_EVENT_QP_FATAL,
 	NIC_EVENT_QP_REQ_ERR, /* invalid request at the responder (e.g. message over its receive) */
 	NIC_EVENT_QP_ACCESS_ERR,
@@ -69,6 +69,7 @@ struct nic_event {
 	enum nic_event_kind kind;
 	uint32_t number; /* CQN, QPN or SRQN */
 	uint64_t cookie; /* of that object, as given at create */
+	bool overrun;    /* of CQ_ERROR: it was full, and not its memory gone */
 };
 
 struct nic_env {
@@ -410,6 +411,8 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 /* Whether nothing that was begun is left to complete, and the block that is executed next. */
 bool nic_qp_sq_is_drained(const struct nic *nic, uint32_t qpn);
 uint16_t nic_qp_sq_index(const struct nic *nic, uint32_t qpn);
+/* What it was made with: its rings' sizes and its number in completions. -EINVAL: no such one. */
+int nic_qp_made(const struct nic *nic, uint32_t qpn, struct nic_qp_attr *attr);
 /* A wrong signature in what the queue pair sends stops its send queue, as a move to NIC_QP_SQD
  * does; a reset ends that. */
 int nic_qp_drain_on_sig_error(struct nic *nic, uint32_t qpn, bool drain);

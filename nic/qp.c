@@ -493,6 +493,20 @@ uint16_t nic_qp_sq_index(const struct nic *nic, uint32_t qpn)
 	return qp ? qp->sq_next : 0;
 }
 
+int nic_qp_made(const struct nic *nic, uint32_t qpn, struct nic_qp_attr *attr)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	*attr = (struct nic_qp_attr){.type = qp->type,
+				     .sq_wqebb_count = qp->sq_count,
+				     .rq_wqe_count = qp->rq_count,
+				     .rq_wqe_size_log2 = qp->rq_size_log2,
+				     .user_index = qp->user_index};
+	return 0;
+}
+
 int nic_qp_drain_on_sig_error(struct nic *nic, uint32_t qpn, bool drain)
 {
 	struct nic_qp *qp = nic_qp_find(nic, qpn);

@@ -61,7 +61,9 @@ static bool mem_read(void *ctx, void *dst, uint64_t va, size_t len)
 
 static bool mem_write(void *ctx, uint64_t va, const void *src, size_t len)
 {
-	if (!reachable(ctx, va, len))
+	const struct kern_rig *rig = ctx;
+
+	if (!reachable(ctx, va, len) || (rig->unwritable != 0 && va - rig->unwritable < 64))
 		return false;
 	look_at_dmabuf(ctx, va, len, true);
 	memcpy(at(va), src, len);

@@ -71,8 +71,9 @@ struct kern_rig {
 	uint8_t *memory;
 	size_t memory_used;
 	struct rig_channel channels[RIG_CHANNELS];
-	bool loses_records; /* those that a channel has no room for */
-	int channel_error;  /* what channel_open returns, if not 0 */
+	bool loses_records;  /* those that a channel has no room for */
+	int channel_error;   /* what channel_open returns, if not 0 */
+	uint64_t unwritable; /* writes to this address and the next 63 fault; 0: none do */
 	uint64_t now_ns;
 	uint32_t blocks;
 	uint8_t packet[8192];

@@ -137,6 +137,32 @@ static void completions(void **state)
 	assert_int_equal(channel(full)->count, 2);
 }
 
+/* A completion queue that is full, or whose memory is gone; with the reason, as a card gives it. */
+static void completion_queue_errors(void **state)
+{
+	static const uint16_t wanted[] = {CMD_EVENT_CQ_ERROR};
+	const uint8_t *eqe;
+	int fd;
+
+	for (unsigned int gone = 0; gone <= 1; gone++) {
+		connect_to_itself();
+		assert_int_equal(devx_event_channel(&world.rig, 0, &fd), 0);
+		assert_int_equal(devx_subscribe(&world.rig, fd, world.cq.handle, wanted, 1, 9), 0);
+		if (gone)
+			world.rig.unwritable = rig_va(world.cq.ring);
+		for (uint32_t i = 0; i <= 16; i++)
+			complete_one(i);
+		assert_int_equal(channel(fd)->count, 1);
+		eqe = eqe_of(channel(fd), 0);
+		assert_int_equal(cmd_get(eqe, CMD_EQE_TYPE), CMD_EVENT_CQ_ERROR);
+		assert_int_equal(cmd_get(eqe, CMD_EQE_CQ_ERR_CQN), world.cq.number);
+		assert_int_equal(cmd_get(eqe, CMD_EQE_CQ_ERR_SYNDROME),
+				 gone ? CMD_EQE_CQ_ERR_ACCESS : CMD_EQE_CQ_ERR_OVERRUN);
+		close_world(state);
+		open_world(state);
+	}
+}
+
 /* Only what was subscribed to, and of that object. */
 static void queue_pair_events(void **state)
 {
@@ -437,6 +463,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(completions, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(completion_queue_errors, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(queue_pair_events, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(port_events, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(subscriptions_that_are_refused, open_world,

@@ -154,6 +154,12 @@ static void query_tells_what_was_set(void **state)
 	names_qp(CMD_QUERY_QP, 16, 512);
 	assert_int_equal(devx_query(&world.rig, &world.devx), 0);
 	assert_int_equal(cmd_get(qpc, CMD_QPC_STATE_NOW), CMD_QPC_STATE_RST);
+	assert_int_equal(cmd_get(qpc, CMD_QPC_RQ_TYPE), CMD_QPC_RQ_OWN);
+	assert_int_equal(1 << cmd_get(qpc, CMD_QPC_LOG_RQ_SIZE), world.qp.rq_count);
+	assert_int_equal(cmd_get(qpc, CMD_QPC_LOG_RQ_STRIDE), 0);
+	assert_int_equal(cmd_get(qpc, CMD_QPC_NO_SQ), 0);
+	assert_int_equal(1 << cmd_get(qpc, CMD_QPC_LOG_SQ_SIZE), world.qp.sq_count);
+	assert_int_equal(cmd_get(qpc, CMD_QPC_USER_INDEX), 0xffffff);
 	connect_to_itself();
 	names_qp(CMD_QUERY_QP, 16, 512);
 	assert_int_equal(devx_query(&world.rig, &world.devx), 0);

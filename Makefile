@@ -13,7 +13,7 @@ packages_build = gcc g++ libc6-dev cmake ninja-build pkg-config libssl-dev \
 # The programs that the tests run on the software NIC, and what they build some with.
 packages_check = ibverbs-utils ibverbs-providers perftest python3-pyverbs python3-scapy \
 	ucx-utils libucx-dev openmpi-bin libopenmpi-dev libfabric-bin
-packages_bench = valgrind ucx-utils strace iperf3
+packages_bench = valgrind ucx-utils strace iperf3 perftest ibverbs-providers
 packages_fuzz = clang-14 llvm-14 libclang-rt-14-dev
 
 .PHONY: all demo check ci bench fuzz sim install clean help packages
@@ -44,7 +44,8 @@ ci: check
 	@$(MAKE) sanitized
 	@$(MAKE) raced
 
-# As nobody, from whom process_vm_* and userfaultfd are withheld, as in a container.
+# As nobody, from whom process_vm_* and userfaultfd are withheld, as in a container: in namespaces of
+# its own, with a private /dev/shm.
 .PHONY: unprivileged
 unprivileged: all
 	@scripts/unprivileged.sh $(BUILD) || test $$? = 77

@@ -122,9 +122,9 @@ real=$(timeout 30 "$rig5" run "${run_options[@]}" -- sh -c "realpath $ib/mlx5_0 
 [[ $real == "/sys/devices/pci7269:00/7269:00:01.0/infiniband/mlx5_0
 /sys/devices/pci7269:00/7269:00:02.0/infiniband/fast7" ]] || fail "PCI paths: $real"
 kind=$(timeout 30 "$rig5" run "${run_options[@]}" -- \
-	stat -c '%F %t:%T' /dev/infiniband/uverbs0 /dev/infiniband/uverbs1 2>&1)
+	stat -c '%F %t:%T' /dev/infiniband/uverbs0 /dev/infiniband/uverbs1 2>"$work/client")
 [[ $kind == "character special file e7:c0
-character special file e7:c1" ]] || fail "verbs files: $kind"
+character special file e7:c1" ]] || fail "verbs files: $kind $(<"$work/client")"
 timeout 30 "$rig5" run "${run_options[@]}" -- ibv_devinfo -d fast7 -v >"$work/info" 2>&1
 try "ibv_devinfo: InfiniBand" field link_layer: InfiniBand
 try "ibv_devinfo: LID" field port_lid: 61

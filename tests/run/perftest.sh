@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Shows that perftest runs on the software NIC over reliable connections. By running both ends, each
+# Shows that perftest runs on the software NIC, above all over reliable connections. By running both ends, each
 # under `rig5 run`, in the modes that take different ways through libmlx5.
 set -u
 # shellcheck source=tests/run/_run.sh
@@ -42,6 +42,11 @@ ib_atomic_bw -n 200 --use_old_post_send
 ib_atomic_lat -n 200
 ib_atomic_lat -n 100 -e -A CMP_AND_SWAP
 ib_atomic_lat -n 100 --use_old_post_send
+ib_write_bw -c UC -n 200
+ib_write_lat -c UC -n 50
+ib_send_bw -c UC -n 200 -r 200 -b
+ib_send_bw -c UD -n 200 -q 8
+ib_send_lat -c UD -n 100 -e -I 64 -s 64
 END
 no_trees
 finish

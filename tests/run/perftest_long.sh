@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Shows what perftest.sh, datagrams.sh and srq.sh show, in all combinations: each tool over each
+# Shows what perftest.sh, datagrams_long.sh and srq.sh show, in all combinations: each tool over each
 # service that it has, with each option that it has, on the local wire and, all sizes, over UDP. By
 # running both ends, each under `rig5 run`. A report of a size alone takes each end 0.2 s, in which
 # perftest measures the processor's clock.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Shows that perftest runs on the software NIC, above all over reliable connections. By running both ends, each
-# under `rig5 run`, in the modes that take different ways through libmlx5.
+# Shows that perftest runs on the software NIC, above all over reliable connections. By running both
+# ends, each under `rig5 run`, in the modes that take different ways through libmlx5.
 set -u
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"

@@ -125,6 +125,12 @@ kind=$(timeout 30 "$rig5" run "${run_options[@]}" -- \
 	stat -c '%F %t:%T' /dev/infiniband/uverbs0 /dev/infiniband/uverbs1 2>"$work/client")
 [[ $kind == "character special file e7:c0
 character special file e7:c1" ]] || fail "verbs files: $kind $(<"$work/client")"
+# access() asks the file itself, and root may do all.
+for name in uverbs0 uverbs1; do
+	got=$(timeout 30 "$rig5" run "${run_options[@]}" -- \
+		env -u LD_PRELOAD find "$XDG_RUNTIME_DIR" -type f -name "$name" -perm -600 2>"$work/client")
+	[[ $got == */dev/infiniband/$name ]] || fail "$name: its owner may not read and write it"
+done
 timeout 30 "$rig5" run "${run_options[@]}" -- ibv_devinfo -d fast7 -v >"$work/info" 2>&1
 try "ibv_devinfo: InfiniBand" field link_layer: InfiniBand
 try "ibv_devinfo: LID" field port_lid: 61

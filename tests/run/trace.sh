@@ -52,8 +52,9 @@ done
 faulty() {
 	name=$1
 	rm -f "$trace"
-	timeout 30 "$rig5" run --trace="$trace" -- "$faults" "$1" >"$work/client" 2>&1 ||
-		fail "$1: ended with $?: $(cat "$work/client")"
+	timeout 30 "$rig5" run --trace="$trace" -- "$faults" "$1" \
+		>"$work/client" 2>"$work/server" ||
+		fail "$1: ended with $?: $(cat "$work/client" "$work/server")"
 	[[ $(cat "$work/client") == "$2" ]] || fail "$1: status $(cat "$work/client"), not $2"
 	well_formed
 	[[ -z $3 ]] || has "$3"
@@ -108,7 +109,7 @@ timeout 30 "$rig5" run --trace -- "$faults" bad_key 2>&1 >"$work/client" | head 
 # A file of the program's that has got the trace's number stays the program's.
 name="another file"
 timeout 30 "$rig5" run --trace="$trace" -- "$faults" bad_key "$trace" "$work/other" \
-	>"$work/client" 2>&1
+	>"$work/client" 2>"$work/server"
 [[ $(cat "$work/client") == 10 ]] || fail "$name: $(cat "$work/client")"
 [[ -f $work/other && ! -s $work/other ]] || fail "$name was written to: $(cat "$work/other")"
 

@@ -374,6 +374,20 @@ static int real_link(struct maker *maker)
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
+/* The file gets its name when it is locked: whoever finds an unlocked one may remove the tree. */
+static int lock_make(struct shim_tree *tree)
+{
+	char path[PATH_MAX], fresh[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/lock", tree->path) >= PATH_MAX ||
+	    snprintf(fresh, sizeof(fresh), "%s/lock.new", tree->path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	tree->lock = open(fresh, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (tree->lock >= 0 && flock(tree->lock, LOCK_EX) == 0 && rename(fresh, path) == 0)
+		return 0;
+	return -errno;
+}
+
 static int folder_open(struct shim_tree *tree)
 {
 	char path[PATH_MAX];
@@ -386,12 +400,7 @@ static int folder_open(struct shim_tree *tree)
 			continue;
 		if (realpath(tree->path, path))
 			memcpy(tree->path, path, sizeof(path));
-		if (snprintf(path, sizeof(path), "%s/lock", tree->path) >= PATH_MAX)
-			return -ENAMETOOLONG;
-		tree->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-		if (tree->lock >= 0 && flock(tree->lock, LOCK_EX) == 0)
-			return 0;
-		return -errno;
+		return lock_make(tree);
 	}
 	return -errno;
 }

@@ -55,5 +55,24 @@ wait "$victim" 2>/dev/null
 [[ -d $tree ]] || fail "the killed keeper's tree is not there: nothing to sweep"
 timeout 20 flock "$tree/lock" true # until the killed keeper is gone
 ends 0 return
+# Each run sweeps what ended ones left behind; it must leave alone what another is only making.
+several() {
+	local i
+	for ((i = 0; i < 40; i++)); do
+		"$rig5" run -- true >/dev/null 2>&1 || return 1
+	done
+}
+at_once() {
+	local worker jobs=() bad=0
+	for worker in 1 2 3 4 5 6 7 8; do
+		several &
+		jobs+=($!)
+	done
+	for worker in "${jobs[@]}"; do
+		wait "$worker" || bad=1
+	done
+	return $bad
+}
+try "runs that begin and end at once" at_once
 no_trees
 finish

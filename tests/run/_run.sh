@@ -7,8 +7,6 @@ build=$1
 rig5=$build/rig5
 work=$(mktemp -d)
 failures=0
-# Programs that end with live objects leak, and so do those of others.
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 # So that the trees of these runs are told from others'.
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir "$XDG_RUNTIME_DIR"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows: the NIC reads in the entries that libmlx5 writes what libmlx5 was asked for, field by
- * field, on every transport and through both of its ways to post; and on RC it does what they say.
+ * field, on every transport and through both of its ways to post; and it does what they say.
  * How: entries that libmlx5 wrote (tests/golden/wqe), put into the rings of
- * tests/support/fake_nic.h as they are, but that keys become those of this world when they are
- * executed.
+ * tests/support/fake_nic.h as they are, but that keys, the addressee of datagrams and XRC's queues
+ * become those of this world when they are executed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,11 +202,14 @@ static void every_field_is_read(void **state)
 
 /* ---- executed -------------------------------------------------------------------------------- */
 
-enum { OLD_VALUE = 0x7766, RECEIVE_BYTES = OP_PIECE_STEP };
+enum { OLD_VALUE = 0x7766, RECEIVE_BYTES = OP_PIECE_STEP, GRH_BYTES = 40 };
 
 /* A pair whose first end may post what was recorded, and the memory that it names. */
 struct loop {
+	uint32_t transport;
 	struct bed b;
+	struct fake_xrc x;         /* XRC: its domain's queue */
+	struct fake_cq *recv_cq;   /* where NIC 1's receives complete */
 	struct fake_region local;  /* NIC 0: four pieces */
 	struct fake_region remote; /* NIC 1 */
 	uint32_t window;           /* of NIC 1, bound: what is invalidated */
@@ -246,21 +249,49 @@ static uint32_t window_make(struct bed *b)
 	return key;
 }
 
-static struct loop loop_open(const struct golden_wqe *golden)
+static void pair_make(struct loop *l, const struct golden_wqe *golden)
 {
-	struct loop l = {.b = bed_open(&(struct fake_opts){.sq_count = golden->block_count})};
+	struct fake_opts opts = {.sq_count = golden->block_count};
+
+	l->transport = golden->transport;
+	l->b.w = fake_world_new(NULL);
+	if (l->transport == OP_XRC) {
+		fake_xrc_connect(l->b.w, &l->x, &opts);
+		l->b.pair = l->x.pair;
+		l->recv_cq = &l->x.cq;
+		return;
+	}
+	opts.type = type_of(l->transport);
+	fake_pair_connect(l->b.w, &l->b.pair, &opts);
+	l->recv_cq = &l->b.pair.b.recv_cq;
+}
+
+static void loop_open(struct loop *l, const struct golden_wqe *golden)
+{
 	const struct fake_wr nop = {.opcode = WQE_OP_NOP};
 
-	l.local = region_at(&l.b, 0, OP_LOCAL_VA, OP_PIECES_MAX * OP_PIECE_STEP);
-	l.remote = region_at(&l.b, 1, OP_REMOTE_VA, OP_PIECE_STEP);
-	l.window = window_make(&l.b);
-	for (uint32_t i = 0; i < l.local.len; i++)
-		bytes_at(&l, OP_LOCAL_VA)[i] = (uint8_t)(i * 13 + (i >> 8));
+	*l = (struct loop){0};
+	pair_make(l, golden);
+	l->b.src = fake_region(l->b.w, 0, 1, BED_LOCAL);
+	l->local = region_at(&l->b, 0, OP_LOCAL_VA, OP_PIECES_MAX * OP_PIECE_STEP);
+	l->remote = region_at(&l->b, 1, OP_REMOTE_VA, OP_PIECE_STEP);
+	l->window = window_make(&l->b);
+	for (uint32_t i = 0; i < l->local.len; i++)
+		bytes_at(l, OP_LOCAL_VA)[i] = (uint8_t)(i * 13 + (i >> 8));
 	for (uint32_t i = 0; i < golden->index; i++)
-		fake_post(&l.b.pair.a, &nop);
+		fake_post(&l->b.pair.a, &nop);
 	if (golden->index != 0)
-		fake_ring(&l.b.pair.a);
-	return l;
+		fake_ring(&l->b.pair.a);
+}
+
+/* The datagram's addressee, which was nobody, becomes NIC 1's queue pair; the rest stays. */
+static void readdress(struct loop *l, uint8_t *raw)
+{
+	uint8_t *av = raw + WQE_UNIT_BYTES;
+
+	be32_store(av, FAKE_QKEY);
+	be32_store(av + 8, (be32_load(av + 8) & ~ROCE_QPN_MASK) | l->b.pair.b.qpn);
+	fake_gid(l->b.w, av + 32, 1);
 }
 
 /* The entry with this world's numbers in the places of the recorded ones. */
@@ -280,22 +311,26 @@ static void post(struct loop *l, const struct golden_wqe *golden)
 		if (word == OP_INVAL_KEY)
 			be32_store(raw + i, l->window);
 	}
+	if (l->transport == OP_XRC)
+		be32_store(raw + WQE_UNIT_BYTES, l->x.srq.srqn);
+	if (l->transport == OP_UD)
+		readdress(l, raw);
 	assert_int_equal(fake_put_blocks(&l->b.pair.a, raw, golden->bytes), golden->index);
 	fake_ring(&l->b.pair.a);
 	fake_settle(l->b.w);
 }
 
-/* The message's bytes, as the sender has them. */
-static uint32_t gather(struct loop *l, const struct wqe_op *op)
+/* The message's bytes, as the sender has them, at `into`. */
+static uint32_t gather(struct loop *l, const struct wqe_op *op, uint8_t *into)
 {
 	uint32_t used = 0;
 
 	for (uint32_t i = 0; i < op->piece_count; i++) {
 		if (op->flags & OP_INLINE_F)
 			for (uint32_t k = 0; k < op->len_bytes[i]; k++)
-				l->expected[used + k] = op_inline_byte(used + k);
+				into[used + k] = op_inline_byte(used + k);
 		else
-			memcpy(l->expected + used, bytes_at(l, OP_LOCAL_VA + i * OP_PIECE_STEP),
+			memcpy(into + used, bytes_at(l, OP_LOCAL_VA + i * OP_PIECE_STEP),
 			       op->len_bytes[i]);
 		used += op->len_bytes[i];
 	}
@@ -311,15 +346,33 @@ static uint8_t receive_opcode(const struct wqe_op *op)
 	return op->flags & OP_IMM_F ? CQE_RESP_SEND_IMM : CQE_RESP_SEND;
 }
 
+static uint32_t grh_bytes(const struct loop *l)
+{
+	return l->transport == OP_UD ? GRH_BYTES : 0;
+}
+
+/* A datagram's header has what its address vector said. */
+static void expect_header(struct loop *l)
+{
+	const uint8_t *ip = bytes_at(l, OP_REMOTE_VA) + 20;
+	uint8_t gid[16];
+
+	fake_gid(l->b.w, gid, 1);
+	assert_int_equal(ip[1], OP_TCLASS);
+	assert_int_equal(ip[8], OP_HOP_LIMIT);
+	assert_memory_equal(ip + 16, gid + 12, 4);
+	memcpy(l->expected, bytes_at(l, OP_REMOTE_VA), GRH_BYTES);
+}
+
 /* At the receiver: completion, immediate data or key, and whether it wakes one that waits for
  * solicited messages. */
 static void expect_received(struct loop *l, const struct wqe_op *op)
 {
 	struct fake_cqe cqe;
 
-	assert_int_equal(fake_poll(&l->b.pair.b.recv_cq, &cqe), 1);
+	assert_int_equal(fake_poll(l->recv_cq, &cqe), 1);
 	assert_int_equal(cqe.opcode, receive_opcode(op));
-	assert_int_equal(cqe.byte_cnt, op_bytes(op));
+	assert_int_equal(cqe.byte_cnt, op_bytes(op) + grh_bytes(l));
 	if (op->flags & OP_IMM_F)
 		assert_int_equal(cqe.imm, OP_IMM);
 	if (op->flags & OP_INVAL_F)
@@ -348,16 +401,20 @@ static void run_out(struct loop *l, const struct golden_wqe *golden)
 
 	memset(bytes_at(l, OP_REMOTE_VA), 0x33, RECEIVE_BYTES);
 	memset(l->expected, 0x33, RECEIVE_BYTES);
-	gather(l, op);
-	if (received)
+	gather(l, op, l->expected + grh_bytes(l));
+	if (received && l->transport == OP_XRC)
+		fake_srq_post(&l->x.srq, piece);
+	else if (received)
 		fake_receive(&l->b.pair.b, &piece, 1);
-	fake_arm(&l->b.pair.b.recv_cq, true);
+	fake_arm(l->recv_cq, true);
 	nic_cq_scan(l->b.w->nics[1], l->b.w->now_ns);
 	post(l, golden);
+	if (l->transport == OP_UD)
+		expect_header(l);
 	assert_memory_equal(bytes_at(l, OP_REMOTE_VA), l->expected, RECEIVE_BYTES);
 	if (received)
 		expect_received(l, op);
-	expect_none(&l->b.pair.b.recv_cq);
+	expect_none(l->recv_cq);
 }
 
 static void run_read(struct loop *l, const struct golden_wqe *golden)
@@ -368,7 +425,7 @@ static void run_read(struct loop *l, const struct golden_wqe *golden)
 	for (uint32_t i = 0; i < RECEIVE_BYTES; i++)
 		remote[i] = (uint8_t)(i * 5 + 1 + (i >> 8));
 	post(l, golden);
-	len = gather(l, golden->op);
+	len = gather(l, golden->op, l->expected);
 	assert_int_equal(len, op_bytes(golden->op));
 	assert_memory_equal(l->expected, remote, len);
 }
@@ -394,6 +451,7 @@ static void expect_invalid(struct loop *l)
 
 	wr.remote_va = OP_REMOTE_VA;
 	wr.rkey = l->window;
+	wr.srqn = l->x.srq.srqn;
 	index = fake_post(&l->b.pair.a, &wr);
 	fake_ring(&l->b.pair.a);
 	fake_settle(l->b.w);
@@ -403,8 +461,9 @@ static void expect_invalid(struct loop *l)
 
 static void run_one(const struct golden_wqe *golden)
 {
-	struct loop l = loop_open(golden);
+	struct loop l;
 
+	loop_open(&l, golden);
 	switch (golden->op->kind) {
 	case OP_WRITE:
 	case OP_SEND:
@@ -426,16 +485,20 @@ static void run_one(const struct golden_wqe *golden)
 
 static void every_entry_is_executed(void **state)
 {
-	size_t count;
+	size_t count, executed = 0, wanted = 0;
 	struct golden_wqe *golden = golden_wqes(&count);
 
 	(void)state;
+	for (size_t i = 0; i < WQE_OPS; i++)
+		wanted += 2u * (unsigned int)__builtin_popcount(wqe_ops[i].transports);
 	for (size_t i = 0; i < count; i++) {
-		if (golden[i].transport != OP_RC || !golden[i].op)
+		if (!golden[i].op)
 			continue;
 		name(&golden[i]);
 		run_one(&golden[i]);
+		executed++;
 	}
+	assert_int_equal(executed, wanted);
 	free(golden);
 }
 

@@ -292,25 +292,30 @@ void host_engine_kick(struct host_port *port)
 		syscall(SYS_futex, &self->wake, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* From here on it is the application's time that passes. */
+static void streak_pause(struct host_port *port)
+{
+	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_IDLE)
+		atomic_store_explicit(&port->app_left_ns, host_now_ns(), memory_order_relaxed);
+}
+
 /*
  * [lock] An application thread that polls takes over from the engine: one that has come back again
  * and again, without a pause. Passes alone do not show it: a program may post, poll until that is
- * complete, and then wait for memory to change, without a word.
+ * complete, and then wait for memory to change, without a word. What we take for a pass, or to wake
+ * somebody, is no pause of the application's; nor is it one to find the engine at work.
  */
-static void streak_count(struct host_port *port, bool worked)
+static void streak_count(struct host_port *port, uint64_t now_ns)
 {
-	uint64_t now_ns = port->clock.now_ns;
+	uint64_t left_ns = atomic_load_explicit(&port->app_left_ns, memory_order_relaxed);
 
-	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_WATCH)
-		return;
 	if (port->udp.up && atomic_load_explicit(&port->udp.app_lost, memory_order_relaxed))
 		return;
-	if (port->streak == 0 || now_ns - port->streak_last_ns > STREAK_GAP_NS) {
+	/* Another thread may have left after this one came. */
+	if (port->streak == 0 || (now_ns > left_ns && now_ns - left_ns > STREAK_GAP_NS)) {
 		port->streak = 0;
 		port->streak_ns = now_ns;
 	}
-	/* A pass with much to do is no pause. */
-	port->streak_last_ns = worked ? host_now_ns() : now_ns;
 	if (++port->streak < STREAK_MIN || now_ns - port->streak_ns < STREAK_NS)
 		return;
 	port->streak = 0;
@@ -318,9 +323,22 @@ static void streak_count(struct host_port *port, bool worked)
 	host_engine_kick(port);
 }
 
+/* [lock] The pass of an application thread that lends itself. true: there was something to do. */
+static bool pass_polled(struct host_port *port)
+{
+	uint64_t now_ns = host_clock_now(&port->clock);
+	bool worked = pass_lent(port, false) || port->udp_worked;
+
+	atomic_fetch_add_explicit(&port->app_passes, worked ? PASS_WEIGHT : 1,
+				  memory_order_relaxed);
+	if (atomic_load_explicit(&port->mode, memory_order_relaxed) == HOST_IDLE)
+		streak_count(port, now_ns);
+	pass_tell(port);
+	return worked;
+}
+
 void host_port_progress(struct host_port *port)
 {
-	uint32_t weight;
 	bool worked;
 
 	if (*(volatile uint32_t *)port->alive == 0)
@@ -330,14 +348,13 @@ void host_port_progress(struct host_port *port)
 		host_engine_kick(port);
 		return;
 	}
-	if (!host_lock_try_or_ask(&port->lock))
+	if (!host_lock_try_or_ask(&port->lock)) {
+		streak_pause(port);
 		return;
-	worked = pass_lent(port, false);
-	weight = worked || port->udp_worked ? PASS_WEIGHT : 1;
-	atomic_fetch_add_explicit(&port->app_passes, weight, memory_order_relaxed);
-	streak_count(port, worked || port->udp_worked);
-	pass_tell(port);
+	}
+	worked = pass_polled(port);
 	pass_release(port, false);
+	streak_pause(port);
 #if defined(__x86_64__)
 	/* The next look is at lines that a peer is about to write: give it time. */
 	if (!worked) {

@@ -44,6 +44,7 @@ struct host_port {
 	_Alignas(64) struct host_lock lock;
 	_Atomic uint32_t app_passes; /* passes that application threads ran */
 	_Atomic int mode;            /* enum host_mode */
+	_Atomic uint64_t app_left_ns;     /* when an application thread went back, while IDLE */
 	_Atomic uint64_t engine_until_ns; /* when the engine wakes by itself; 0: it is awake */
 	_Atomic bool stop;
 
@@ -61,7 +62,6 @@ struct host_port {
 	bool udp_worked;              /* [lock] the last pass sent datagrams */
 	uint32_t streak;              /* [lock] application passes in a row while IDLE */
 	uint64_t streak_ns;           /* [lock] when it began */
-	uint64_t streak_last_ns;      /* [lock] when its last pass was over */
 	sigset_t control_mask;        /* [lock] of the thread in host_port_lock */
 
 	struct host_pcap *pcap;     /* [lock] NULL: no capture */

@@ -28,9 +28,9 @@
  * NIC that is being closed. Nothing here may be called from a signal handler. A child after fork
  * uses none of its parent's NICs: calls on them return -EPERM there and do no harm.
  *
- * Ownership. A NIC owns its regions, completion queues and queue pairs: rig_close destroys them
- * all, and each may be destroyed earlier, once. Application memory stays the application's: it must
- * stay mapped while a region names it.
+ * Ownership. A NIC owns its regions, completion queues, queue pairs and address handles: rig_close
+ * destroys them all, and each may be destroyed earlier, once. Application memory stays the
+ * application's: it must stay mapped while a region names it.
  *
  * Pointers. rig_qp_post, _receive and _ring, rig_cq_poll and _arm, whose cost is counted in
  * instructions, take no NULL; all others answer it with -EINVAL, or with 0 where a number is
@@ -89,7 +89,7 @@ enum rig_link { RIG_LINK_ETHERNET, RIG_LINK_INFINIBAND };
 struct rig_address {
 	enum rig_link link;
 	uint16_t lid;	 /* InfiniBand; 0 on Ethernet */
-	uint8_t gid[16]; /* Ethernet; zero on InfiniBand */
+	uint8_t gid[16]; /* Ethernet; zero on InfiniBand, but see rig_ah_create */
 };
 
 struct rig_nic_info {
@@ -366,7 +366,8 @@ struct rig_path {
 	uint8_t gid_index;	/* source GID */
 	uint8_t dscp;		/* 6 bits; the ECN bits belong to the NIC */
 	uint8_t hop_limit;	/* 0: 64 */
-	uint32_t flow_label;	/* 20 bits; 0: from the queue pair numbers */
+	uint32_t flow_label;	/* 20 bits; 0: from the queue pair numbers; a handle's: random */
+	uint8_t service_level;	/* 0 to 15; Ethernet: the frame's priority, 0 to 7 */
 };
 
 /*
@@ -493,6 +494,30 @@ int rig_qp_ring(struct rig_qp *qp);
  * refusal: its completions then keep their room in the completion queue until the NIC closes.
  */
 int rig_qp_destroy(struct rig_qp *qp);
+
+/* ==== Address handles ========================================================================= */
+
+/*
+ * rig_ah_create - a handle of the port or multicast group at `address`: where an entry of a
+ * datagram queue pair goes. Any number of entries and queue pairs of this NIC may use it.
+ *   address  Ethernet: a GID; the kernel resolves its MAC address. A group's: ff00::/8, or an IPv4
+ *            one of 224.0.0.0/4 mapped into IPv6. InfiniBand: a LID, or a group's; with the GID set
+ *            the packets have a global route, too, which a group needs.
+ *   path     NULL: the defaults. A flow label of 0 gives the handle a UDP source port at random.
+ * Returns 0, or
+ *   -EINVAL         an address of the other link layer, or an address or path that cannot be
+ *   -EADDRNOTAVAIL  the port has no RoCE v2 address, and path names none
+ *   -ENOMEM         memory is short
+ *   or the kernel's error: it has no route to the address, or no neighbour answers there.
+ */
+int rig_ah_create(struct rig_nic *nic, const struct rig_address *address,
+		  const struct rig_path *path, struct rig_ah **ah);
+
+/*
+ * rig_ah_destroy - 0, also while entries that used it are under way: each has the address in it.
+ * -EINVAL; an error of the kernel: the handle is as it was.
+ */
+int rig_ah_destroy(struct rig_ah *ah);
 
 /* ==== Events ================================================================================== */
 

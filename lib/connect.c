@@ -6,7 +6,7 @@
  * 10.3.1]; the kernel resolves the peer's MAC address. After a refusal the queue pair goes back to
  * reset, from where all of it can be tried again.
  */
-#include "lib/lib.h"
+#include "lib/path.h"
 #include "lib/uioctl.h"
 
 #include "base/ring.h"
@@ -19,10 +19,6 @@ enum {
 	RETRIES = 7,
 	RNR_WITHOUT_END = 7,
 	RNR_TIMER = 12,		 /* 0.64 ms [IBTA1 table 45] */
-	HOP_LIMIT = 64,
-	DSCP_MAX = 63,
-	FLOW_LABEL_MAX = 0xfffff,
-	LID_MAX = 0xbfff,	 /* above are multicast's and the permissive one [linux ib_mad.h] */
 	QPN_RESERVED_BELOW = 2,
 	QPN_MAX = 0xfffffe,	 /* 0xffffff is the multicast number */
 };
@@ -61,13 +57,6 @@ static uint8_t mtu_code(uint32_t mtu_bytes)
 	return 0;
 }
 
-static bool gid_possible(const uint8_t gid[static 16])
-{
-	static const uint8_t none[16];
-
-	return memcmp(gid, none, sizeof(none)) != 0 && gid[0] != 0xff;
-}
-
 static int peer_check(const struct lib_port *port, const struct rig_endpoint *peer)
 {
 	if (peer->qp < QPN_RESERVED_BELOW || peer->qp > QPN_MAX || peer->psn > PSN_MASK)
@@ -78,31 +67,7 @@ static int peer_check(const struct lib_port *port, const struct rig_endpoint *pe
 				"rig_qp_connect: an MTU of %u bytes; 256, 512, 1024, 2048 or"
 				" 4096 are possible",
 				peer->mtu_bytes);
-	if (peer->address.link != port->link)
-		return lib_fail(EINVAL,
-				"rig_qp_connect: the peer's address is of the other link layer");
-	if (port->link == RIG_LINK_ETHERNET && !gid_possible(peer->address.gid))
-		return lib_fail(EINVAL, "rig_qp_connect: the peer's GID is no host's");
-	if (port->link == RIG_LINK_ETHERNET && peer->address.lid != 0)
-		return lib_fail(EINVAL, "rig_qp_connect: an Ethernet address with a LID, 0x%x",
-				peer->address.lid);
-	if (port->link == RIG_LINK_INFINIBAND &&
-	    (peer->address.lid == 0 || peer->address.lid > LID_MAX))
-		return lib_fail(EINVAL, "rig_qp_connect: the peer's LID, 0x%x, is no port's",
-				peer->address.lid);
-	return 0;
-}
-
-static int path_check(const struct lib_port *port, const struct rig_path *path)
-{
-	if (path->dscp > DSCP_MAX || path->flow_label > FLOW_LABEL_MAX)
-		return lib_fail(EINVAL,
-				"rig_qp_connect: DSCP %u, flow label 0x%x; at most %u and 0x%x",
-				path->dscp, path->flow_label, DSCP_MAX, FLOW_LABEL_MAX);
-	if (path->gid_index_set && path->gid_index >= port->gid_count)
-		return lib_fail(EINVAL, "rig_qp_connect: GID index %u; the port has %u",
-				path->gid_index, port->gid_count);
-	return 0;
+	return lib_address_check(port, &peer->address, false, "rig_qp_connect");
 }
 
 static int modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum uv_qp_state state)
@@ -136,13 +101,14 @@ static void dest_set(struct ib_uverbs_qp_dest *dest, const struct lib_port *port
 {
 	dest->port_num = LIB_PORT;
 	dest->dlid = peer->address.lid;
+	dest->sl = path->service_level;
 	if (port->link == RIG_LINK_INFINIBAND)
 		return;
 	dest->is_global = 1;
 	memcpy(dest->dgid, peer->address.gid, sizeof(dest->dgid));
-	dest->sgid_index = path->gid_index_set ? path->gid_index : (uint8_t)port->gid_index;
-	dest->traffic_class = (uint8_t)(path->dscp << 2);
-	dest->hop_limit = path->hop_limit ? path->hop_limit : HOP_LIMIT;
+	dest->sgid_index = lib_path_sgid_index(port, path);
+	dest->traffic_class = lib_path_tclass(path);
+	dest->hop_limit = lib_path_hop_limit(path);
 	dest->flow_label = path->flow_label;
 }
 
@@ -214,15 +180,10 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 				qp->number);
 	err = lib_port_refresh(nic, "rig_qp_connect");
 	err = err ? err : peer_check(&nic->port, peer);
-	err = err ? err : path_check(&nic->port, path);
+	err = err ? err : lib_path_check(&nic->port, path, "rig_qp_connect");
+	err = err ? err : lib_path_source(nic, path, "rig_qp_connect");
 	if (err)
 		return err;
-	if (nic->port.link == RIG_LINK_ETHERNET && !path->gid_index_set &&
-	    !gid_possible(nic->port.address.gid))
-		return lib_fail(EADDRNOTAVAIL,
-				"rig_qp_connect: port %d of %s has no RoCE v2 address: give its"
-				" network device an IP address",
-				LIB_PORT, nic->name);
 	if (!nic->port.active)
 		return lib_fail(ENETDOWN, "rig_qp_connect: port %d of %s is down", LIB_PORT,
 				nic->name);

@@ -359,6 +359,7 @@ static void pools_init(struct rig_nic *nic)
 	nic->pool_region.shell_bytes = sizeof(struct rig_region);
 	nic->pool_cq.shell_bytes = sizeof(struct rig_cq);
 	nic->pool_qp.shell_bytes = sizeof(struct rig_qp);
+	nic->pool_ah.shell_bytes = sizeof(struct rig_ah);
 }
 
 /* door_find - the door to the NIC called name, its verbs file and its full name. */
@@ -431,6 +432,8 @@ static void nic_stop(struct rig_nic *nic)
 
 	while (nic->qps)
 		lib_qp_destroy(lib_qp_of(nic->qps));
+	while (nic->ahs)
+		lib_ah_destroy(lib_ah_of(nic->ahs));
 	while (nic->cqs)
 		lib_cq_destroy(lib_cq_of(nic->cqs));
 	while (nic->regions)
@@ -460,6 +463,7 @@ int rig_close(struct rig_nic *nic)
 	lib_pool_close(&nic->pool_region);
 	lib_pool_close(&nic->pool_cq);
 	lib_pool_close(&nic->pool_qp);
+	lib_pool_close(&nic->pool_ah);
 	pool = nic->pool_nic;
 	lib_pool_close(&pool);
 	return 0;

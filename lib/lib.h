@@ -2,7 +2,7 @@
 /*
  * lib.h - the driver library's private structures, and what its files offer each other.
  *
- * Handles. A struct rig_nic, rig_cq, rig_qp or rig_region that a caller holds is a shell in
+ * Handles. A struct rig_nic, rig_cq, rig_qp, rig_ah or rig_region that a caller holds is a shell in
  * type-stable memory (pool.c): its address stays readable for the life of the process. A shell that
  * is not in use reads as zero, so a stale handle shows in one compare. Shells are wiped in a child
  * after fork, so the same compare catches a child; lib_handle_error then finds out which of the two
@@ -49,6 +49,7 @@ enum lib_live {
 	LIB_LIVE_REGION = 0x52474e21,
 	LIB_LIVE_CQ = 0x43512121,
 	LIB_LIVE_QP = 0x51502121,
+	LIB_LIVE_AH = 0x41482121,
 };
 /* qp->post_ready, cq->poll_ready: the data path may run. */
 #define LIB_POST_READY 0x504f5354u
@@ -171,9 +172,11 @@ struct rig_nic {
 	struct lib_pool pool_region;
 	struct lib_pool pool_cq;
 	struct lib_pool pool_qp;
+	struct lib_pool pool_ah;
 	struct lib_shell *regions;
 	struct lib_shell *cqs;
 	struct lib_shell *qps;
+	struct lib_shell *ahs;
 	struct lib_limits limits;
 	struct lib_port port;
 	char name[RIG_NAME_MAX];
@@ -188,6 +191,12 @@ struct rig_region {
 	uint32_t lkey;
 	uint32_t rkey;
 	uint32_t handle;
+};
+
+struct rig_ah {
+	struct lib_shell shell;
+	struct wqe_av av;	 /* without the queue pair and its key */
+	uint32_t handle;	 /* the kernel's; Ethernet only */
 };
 
 struct rig_cq {
@@ -310,6 +319,7 @@ int lib_sysfs_line(const struct lib_os *os, const char *path, char *line, size_t
 int lib_region_destroy(struct rig_region *region);
 int lib_cq_destroy(struct rig_cq *cq);
 int lib_qp_destroy(struct rig_qp *qp);
+int lib_ah_destroy(struct rig_ah *ah);
 
 /*
  * lib_cq_stop - keeps the poller out of cq until lib_cq_go: once it returns, no poll is inside and
@@ -341,6 +351,11 @@ static inline struct rig_qp *lib_qp_of(struct lib_shell *shell)
 static inline struct rig_cq *lib_cq_of(struct lib_shell *shell)
 {
 	return (struct rig_cq *)(void *)((char *)shell - offsetof(struct rig_cq, shell));
+}
+
+static inline struct rig_ah *lib_ah_of(struct lib_shell *shell)
+{
+	return (struct rig_ah *)(void *)((char *)shell - offsetof(struct rig_ah, shell));
 }
 
 static inline struct rig_region *lib_region_of(struct lib_shell *shell)

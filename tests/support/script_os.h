@@ -45,6 +45,10 @@ struct script_command {
 	union {
 		struct ib_uverbs_modify_qp modify;
 		struct ib_uverbs_reg_mr reg_mr;
+		struct {
+			struct ib_uverbs_ah_attr attr;
+			uint32_t pd_handle;
+		} create_ah;
 	};
 };
 
@@ -99,6 +103,8 @@ struct script {
 	struct script_cq cqs[64];
 	unsigned int cq_count;
 	uint32_t mr_count; /* created so far */
+	uint32_t ah_count;
+	uint8_t dmac[6];   /* of every destination */
 	int live;	   /* kernel objects that were not destroyed, descriptors included */
 	char *uar;
 	int channel[2];	   /* [0] is the library's end */
@@ -224,6 +230,8 @@ static inline int script_write(struct ib_uverbs_ioctl_hdr *hdr, const struct scr
 	struct ib_uverbs_alloc_pd_resp pd = {.pd_handle = 3};
 	struct ib_uverbs_reg_mr_resp mr = {0};
 	struct ib_uverbs_create_comp_channel_resp channel;
+	struct ib_uverbs_create_ah_resp ah = {0};
+	struct mlx5_ib_create_ah_resp mac = {.response_length = 10};
 
 	switch (cmd->write_cmd) {
 	case UV_WRITE_EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE):
@@ -246,6 +254,13 @@ static inline int script_write(struct ib_uverbs_ioctl_hdr *hdr, const struct scr
 		script_out(hdr, UVERBS_ATTR_CORE_OUT, &channel, sizeof(channel));
 		return 0;
 	case IB_USER_VERBS_CMD_MODIFY_QP:
+		return 0;
+	case IB_USER_VERBS_CMD_CREATE_AH:
+		script.live++;
+		ah.ah_handle = 500 + script.ah_count++;
+		memcpy(mac.dmac, script.dmac, sizeof(mac.dmac));
+		script_out(hdr, UVERBS_ATTR_CORE_OUT, &ah, sizeof(ah));
+		script_out(hdr, UVERBS_ATTR_UHW_OUT, &mac, sizeof(mac));
 		return 0;
 	}
 	return -EPROTONOSUPPORT;
@@ -363,6 +378,7 @@ static inline int script_answer(struct ib_uverbs_ioctl_hdr *hdr, const struct sc
 		script.live++;
 		return 0;
 	case UVERBS_OBJECT_PD:
+	case UVERBS_OBJECT_AH:
 		script.live--;
 		return 0;
 	case UVERBS_OBJECT_MR:
@@ -398,6 +414,13 @@ static inline int script_ioctl(void *ctx, int fd, unsigned long request, void *a
 			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->modify, sizeof(cmd->modify));
 		if (cmd->write_cmd == IB_USER_VERBS_CMD_REG_MR)
 			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->reg_mr, sizeof(cmd->reg_mr));
+		if (cmd->write_cmd == IB_USER_VERBS_CMD_CREATE_AH) {
+			struct ib_uverbs_create_ah in;
+
+			script_in(hdr, UVERBS_ATTR_CORE_IN, &in, sizeof(in));
+			cmd->create_ah.attr = in.attr;
+			cmd->create_ah.pd_handle = in.pd_handle;
+		}
 	}
 	script.log_count++;
 	err = script_refusal(cmd);

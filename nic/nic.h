@@ -26,7 +26,8 @@
 #include <stdint.h>
 
 struct nic;
-struct trace_event; /* [abi/trace.h] */
+struct nic_cc_params; /* [nic/cc/cc.h] */
+struct trace_event;   /* [abi/trace.h] */
 
 /* ---- the way to a peer ----------------------------------------------------------------------- */
 
@@ -155,6 +156,12 @@ struct nic_config {
 	uint16_t lid; /* InfiniBand: the port's own; 0: Ethernet */
 	uint32_t
 	    message_max_bytes_log2; /* what the transport carries: 31; a port may report less */
+	/* Congestion control [nic/nic_cong.h]: what flows use that nobody has chosen another for
+	 * (enum nic_cc_algorithm; 0: none), its parameters (NULL: nic_cc_vendor; they must outlive
+	 * the NIC), and the rate of an idle line (0: 100 Gb/s). */
+	uint8_t cc_algorithm;
+	const struct nic_cc_params *cc_params;
+	uint64_t line_rate_bps;
 };
 
 /* The bytes an arena for this configuration needs, alignment 4096. Untouched parts stay untouched:

@@ -28,6 +28,7 @@
 #include "base/hot.h"
 #include "base/prng.h"
 #include "base/ring.h"
+#include "nic/flow.h"
 #include "nic/nic.h"
 #include "nic/nic_cq.h"
 #include "nic/nic_mkey.h"
@@ -383,6 +384,7 @@ struct nic {
 	struct nic_attachment attachments[NIC_ATTACHMENTS_MAX];
 
 	struct nic_config config;
+	struct nic_cong cong; /* [flow.h] */
 	struct base_prng prng;
 	struct nic_counters counters;
 

@@ -11,6 +11,8 @@
 
 enum { ARENA_ALIGN = 4096 };
 
+#define LINE_RATE_BPS 100000000000ull
+
 /* ---- slots ----------------------------------------------------------------------------------- */
 
 static void slots_init(struct nic_slots *slots, uint32_t *next, uint32_t first, uint32_t limit)
@@ -77,6 +79,7 @@ static void check_config(const struct nic_config *config)
 	ASSERT(config->mtu_max_bytes >= 256 && config->mtu_max_bytes <= ROCE_MTU_MAX_BYTES);
 	ASSERT(config->rd_atomic_max <= NIC_RES);
 	ASSERT(config->message_max_bytes_log2 <= 31);
+	ASSERT(config->cc_algorithm < NIC_CC_COUNT);
 }
 
 /* Row 0 of domains and queues is not used: a number that was never set names nothing. */
@@ -100,6 +103,8 @@ static void place_objects(struct arena *arena, const struct nic_config *config, 
 	nic->heap = arena_take(arena, config->qp_count_max, sizeof(*nic->heap));
 	nic->qp_watch = arena_take(arena, config->qp_count_max, sizeof(*nic->qp_watch));
 	nic->cq_watch = arena_take(arena, config->cq_count_max, sizeof(*nic->cq_watch));
+	nic->cong.dests = arena_take(arena, NIC_DESTS_MAX, sizeof(*nic->cong.dests));
+	nic->cong.mappings = arena_take(arena, NIC_MAPPINGS_MAX + 1, sizeof(*nic->cong.mappings));
 }
 
 static void place_slots(struct arena *arena, const struct nic_config *config, struct nic *nic)
@@ -146,6 +151,8 @@ struct nic *nic_init(void *memory, const struct nic_config *config, const struct
 	nic->env = env;
 	nic->tracing = env->trace != NULL;
 	nic->config = *config;
+	nic->cong.params = config->cc_params ? config->cc_params : &nic_cc_vendor;
+	nic->cong.line_rate_bps = config->line_rate_bps ? config->line_rate_bps : LINE_RATE_BPS;
 	base_prng_seed(&nic->prng, seed);
 	place_objects(&arena, config, nic);
 	place_slots(&arena, config, nic);

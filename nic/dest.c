@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dest.c - destinations: a table from what an address vector names to a flow, and the mappings that
+ * give some of them an algorithm of their own.
+ *
+ * The table is bounded. When it is full, a destination that nobody has mapped and that was not used
+ * for a while makes room: it has nothing to remember but its counters.
+ */
+#include "nic/nic_priv.h"
+
+#include <linux/errno.h>
+
+/* After so long its rate would have recovered, and its notifications may go again. */
+#define IDLE_NS 1000000000u
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+struct nic_dest_key nic_dest_key_of(const struct nic_path *path)
+{
+	struct nic_dest_key key = {
+	    .dlid = path->dlid, .sgid_index = path->sgid_index, .sl = path->sl};
+
+	memcpy(key.dgid, path->dgid, sizeof(key.dgid));
+	return key;
+}
+
+static uint32_t bucket_of(const struct nic_dest_key *key)
+{
+	uint64_t high, low, rest;
+
+	memcpy(&high, key->dgid, sizeof(high));
+	memcpy(&low, key->dgid + sizeof(high), sizeof(low));
+	rest = (uint64_t)key->dlid << 16 | (uint64_t)key->sgid_index << 8 | key->sl;
+	high = (high ^ rest) * 0x9e3779b97f4a7c15ull;
+	low = (low ^ high >> 29) * 0xbf58476d1ce4e5b9ull;
+	return (uint32_t)(low >> 40) & (NIC_DEST_BUCKETS - 1);
+}
+
+static bool equal(const struct nic_dest_key *a, const struct nic_dest_key *b)
+{
+	return memcmp(a->dgid, b->dgid, sizeof(a->dgid)) == 0 && a->dlid == b->dlid &&
+	       a->sgid_index == b->sgid_index && a->sl == b->sl;
+}
+
+struct nic_dest *nic_dest_find(const struct nic *nic, const struct nic_dest_key *key)
+{
+	uint16_t next = nic->cong.buckets[bucket_of(key)];
+
+	while (next != 0) {
+		struct nic_dest *dest = &nic->cong.dests[next - 1];
+
+		if (equal(&dest->key, key))
+			return dest;
+		next = dest->next;
+	}
+	return NULL;
+}
+
+static void unlink_dest(struct nic *nic, struct nic_dest *dest)
+{
+	uint16_t *at = &nic->cong.buckets[bucket_of(&dest->key)];
+
+	while (&nic->cong.dests[*at - 1] != dest)
+		at = &nic->cong.dests[*at - 1].next;
+	*at = dest->next;
+	dest->live = false;
+}
+
+static bool is_idle(const struct nic *nic, const struct nic_dest *dest)
+{
+	return dest->first_mapping == 0 && nic->now_ns - dest->used_ns >= IDLE_NS;
+}
+
+/* A row: one that was never used, or an idle one's. */
+static struct nic_dest *take_row(struct nic *nic)
+{
+	struct nic_cong *cong = &nic->cong;
+
+	if (cong->dest_fresh != NIC_DESTS_MAX)
+		return &cong->dests[cong->dest_fresh++];
+	for (uint32_t i = 0; i < NIC_DESTS_MAX; i++) {
+		struct nic_dest *dest = &cong->dests[cong->dest_hand];
+
+		cong->dest_hand = (cong->dest_hand + 1) % NIC_DESTS_MAX;
+		if (!is_idle(nic, dest))
+			continue;
+		unlink_dest(nic, dest);
+		return dest;
+	}
+	return NULL;
+}
+
+static void start(const struct nic *nic, struct nic_dest *dest, enum nic_cc_algorithm algorithm)
+{
+	/* Nobody acknowledges datagrams. */
+	nic_flow_start(nic, &dest->flow, algorithm, nic->config.mtu_max_bytes, 0, false);
+}
+
+struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
+{
+	struct nic_dest *dest = nic_dest_find(nic, key);
+	uint32_t bucket = bucket_of(key);
+
+	if (dest)
+		return dest;
+	dest = take_row(nic);
+	if (!dest)
+		return NULL;
+	*dest = (struct nic_dest){
+	    .key = *key, .live = true, .next = nic->cong.buckets[bucket], .used_ns = nic->now_ns};
+	nic->cong.buckets[bucket] = (uint16_t)(dest - nic->cong.dests + 1);
+	start(nic, dest, (enum nic_cc_algorithm)nic->config.cc_algorithm);
+	return dest;
+}
+
+/* ---- mappings -------------------------------------------------------------------------------- */
+
+static uint16_t take_mapping(struct nic_cong *cong)
+{
+	uint16_t index = cong->mapping_free;
+
+	if (index != 0)
+		cong->mapping_free = cong->mappings[index].next;
+	else if (cong->mapping_fresh < NIC_MAPPINGS_MAX)
+		index = (uint16_t)++cong->mapping_fresh;
+	return index;
+}
+
+/* The algorithm that rules now: of the oldest mapping, or the port's. */
+static void follow(struct nic *nic, struct nic_dest *dest)
+{
+	uint8_t algorithm = dest->first_mapping != 0
+				? nic->cong.mappings[dest->first_mapping].algorithm
+				: nic->config.cc_algorithm;
+
+	if (algorithm != dest->flow.algorithm)
+		start(nic, dest, (enum nic_cc_algorithm)algorithm);
+}
+
+int nic_dest_map(struct nic *nic, const struct nic_dest_key *key, enum nic_cc_algorithm algorithm,
+		 uint64_t now_ns, uint32_t *mapping)
+{
+	struct nic_cong *cong = &nic->cong;
+	struct nic_dest *dest;
+	uint16_t index;
+
+	if ((uint32_t)algorithm >= NIC_CC_COUNT)
+		return -EINVAL;
+	nic->now_ns = now_ns;
+	dest = nic_dest_get(nic, key);
+	if (!dest)
+		return -ENOMEM;
+	index = take_mapping(cong);
+	if (index == 0)
+		return -ENOMEM;
+	cong->mappings[index] = (struct nic_mapping){
+	    .live = true, .algorithm = (uint8_t)algorithm, .dest = (uint16_t)(dest - cong->dests)};
+	if (dest->first_mapping == 0)
+		dest->first_mapping = index;
+	else
+		cong->mappings[dest->last_mapping].next = index;
+	dest->last_mapping = index;
+	follow(nic, dest);
+	*mapping = index;
+	return 0;
+}
+
+static void unlink_mapping(struct nic_cong *cong, struct nic_dest *dest, uint16_t index)
+{
+	uint16_t before = 0;
+	uint16_t *at = &dest->first_mapping;
+
+	while (*at != index) {
+		before = *at;
+		at = &cong->mappings[*at].next;
+	}
+	*at = cong->mappings[index].next;
+	if (dest->last_mapping == index)
+		dest->last_mapping = before;
+}
+
+int nic_dest_unmap(struct nic *nic, uint32_t mapping, uint64_t now_ns)
+{
+	struct nic_cong *cong = &nic->cong;
+	struct nic_dest *dest;
+
+	if (mapping > NIC_MAPPINGS_MAX || !cong->mappings[mapping].live)
+		return -EINVAL;
+	nic->now_ns = now_ns;
+	dest = &cong->dests[cong->mappings[mapping].dest];
+	unlink_mapping(cong, dest, (uint16_t)mapping);
+	cong->mappings[mapping] = (struct nic_mapping){.next = cong->mapping_free};
+	cong->mapping_free = (uint16_t)mapping;
+	follow(nic, dest);
+	return 0;
+}
+
+/* ---- seeing it ------------------------------------------------------------------------------- */
+
+bool nic_dest_next(struct nic *nic, uint32_t *cursor, uint64_t now_ns, struct nic_dest_key *key,
+		   struct nic_flow_stats *stats)
+{
+	nic->now_ns = now_ns;
+	while (*cursor < nic->cong.dest_fresh) {
+		struct nic_dest *dest = &nic->cong.dests[(*cursor)++];
+
+		if (!dest->live)
+			continue;
+		*key = dest->key;
+		nic_flow_stats_of(nic, &dest->flow, stats);
+		stats->mapped = dest->first_mapping != 0;
+		return true;
+	}
+	return false;
+}

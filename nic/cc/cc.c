@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cc.c - a congestion control context: what all algorithms share.
+ * cc.c - what all algorithms share: the bound on what is under way, and the bucket.
  */
-#include "nic/cc/cc.h"
+#include "nic/cc/cc_priv.h"
 
 #include "base/assert.h"
 
@@ -59,65 +59,152 @@ const struct nic_cc_params nic_cc_vendor = {
     .rtt = RTT_DEFAULTS,
 };
 
+/* How many packets may wait for one acknowledgement at the lowest rate, and in which part of the
+ * timeout they have to be out. At 1 Mb/s a packet of 4 KiB takes 33 ms, half of the usual timeout:
+ * what is only slow would be taken for lost. */
+enum {
+	FLOOR_PACKETS = 4,
+	FLOOR_PART = 4,
+};
+
+static uint64_t floor_bps(const struct nic_cc_flow *flow)
+{
+	uint64_t bits = (uint64_t)FLOOR_PACKETS * FLOOR_PART * 8 * flow->mtu_bytes;
+
+	return flow->ack_timeout_ns != 0 ? bits * CC_NS_PER_S / flow->ack_timeout_ns : 0;
+}
+
+uint32_t cc_packets(const struct nic_cc *cc, uint32_t delay_ns)
+{
+	uint64_t bytes = cc->line_rate_bps / 1000 * delay_ns / 8000000;
+	uint64_t packets = (bytes + cc->mtu_bytes - 1) / cc->mtu_bytes;
+
+	if (packets > UINT32_MAX)
+		return UINT32_MAX;
+	return packets != 0 ? (uint32_t)packets : 1;
+}
+
 void nic_cc_init(struct nic_cc *cc, enum nic_cc_algorithm algorithm,
 		 const struct nic_cc_params *params, const struct nic_cc_flow *flow,
 		 uint64_t now_ns)
 {
 	ASSERT(flow->line_rate_bps != 0);
 	ASSERT(flow->mtu_bytes != 0);
-	(void)algorithm;
 	memset(cc, 0, sizeof(*cc));
-	cc->algorithm = NIC_CC_NONE;
+	cc->algorithm = (uint8_t)algorithm;
 	cc->acked = flow->acked;
 	cc->window_packets = UINT32_MAX;
 	cc->mtu_bytes = flow->mtu_bytes;
 	cc->rate_bps = flow->line_rate_bps;
 	cc->line_rate_bps = flow->line_rate_bps;
+	cc->floor_bps = floor_bps(flow);
 	cc->level_at_ns = now_ns;
 	cc->params = params;
+	switch (algorithm) {
+	case NIC_CC_NONE:
+		return;
+	case NIC_CC_DCQCN:
+		if (params->cap_ns != 0)
+			cc->window_packets = cc_packets(cc, params->cap_ns);
+		dcqcn_init(cc, now_ns);
+		return;
+	case NIC_CC_RTT:
+		swift_init(cc, now_ns);
+		return;
+	case NIC_CC_COUNT:
+		break;
+	}
+	UNREACHABLE();
 }
+
+/* ---- the bucket -------------------------------------------------------------------------------
+ */
+
+static void drain(struct nic_cc *cc, uint64_t now_ns)
+{
+	unsigned __int128 drained;
+
+	if (now_ns <= cc->level_at_ns)
+		return;
+	drained = (unsigned __int128)cc->rate_bps * (now_ns - cc->level_at_ns);
+	cc->level = drained < cc->level ? cc->level - (uint64_t)drained : 0;
+	cc->level_at_ns = now_ns;
+}
+
+static void set_next(struct nic_cc *cc)
+{
+	uint64_t burst = cc->params->burst_bytes * 8 * CC_NS_PER_S;
+
+	cc->next_ns = cc->level_at_ns;
+	if (cc->level > burst)
+		cc->next_ns += (cc->level - burst + cc->rate_bps - 1) / cc->rate_bps;
+}
+
+void cc_set_rate(struct nic_cc *cc, uint64_t rate_bps, uint64_t now_ns)
+{
+	if (cc->paced) {
+		drain(cc, now_ns);
+		cc->rate_bps = rate_bps;
+		set_next(cc);
+	}
+	cc->rate_bps = rate_bps;
+}
+
+void cc_pace(struct nic_cc *cc, bool paced, uint64_t now_ns)
+{
+	cc->paced = paced;
+	cc->level = 0;
+	cc->level_at_ns = now_ns;
+	cc->next_ns = now_ns;
+}
+
+/* Who does not ask before it sends fills the bucket no further than this. */
+#define LEVEL_MAX (1ull << 62)
+
+static void fill(struct nic_cc *cc, uint32_t bytes, uint64_t now_ns)
+{
+	drain(cc, now_ns);
+	cc->level += bytes * (8 * CC_NS_PER_S);
+	if (cc->level > LEVEL_MAX)
+		cc->level = LEVEL_MAX;
+	set_next(cc);
+}
+
+/* ---- asked and told ---------------------------------------------------------------------------
+ */
 
 uint64_t nic_cc_wait(struct nic_cc *cc, uint64_t now_ns)
 {
-	(void)cc;
-	(void)now_ns;
-	return 0;
+	uint64_t deadline_ns;
+
+	if (cc->inflight_packets >= cc->window_packets)
+		return NIC_CC_NEVER;
+	if (!cc->paced || now_ns >= cc->next_ns)
+		return 0;
+	nic_cc_expire(cc, now_ns);
+	if (!cc->paced || now_ns >= cc->next_ns)
+		return 0;
+	deadline_ns = nic_cc_deadline(cc);
+	return deadline_ns < cc->next_ns ? deadline_ns : cc->next_ns;
 }
 
 void nic_cc_sent(struct nic_cc *cc, uint32_t bytes, uint64_t now_ns)
 {
-	(void)cc;
-	(void)bytes;
-	(void)now_ns;
+	cc->inflight_packets += cc->acked;
+	if (cc->algorithm == NIC_CC_DCQCN)
+		dcqcn_on_send(cc, bytes, now_ns);
+	else
+		swift_on_send(cc, now_ns);
+	if (cc->paced)
+		fill(cc, bytes, now_ns);
 }
 
 bool nic_cc_on_cnp(struct nic_cc *cc, uint64_t now_ns)
 {
-	(void)cc;
-	(void)now_ns;
-	return false;
-}
-
-void nic_cc_on_ack(struct nic_cc *cc, uint64_t rtt_ns, uint32_t packets, uint64_t turn_ns,
-		   uint64_t now_ns)
-{
-	(void)cc;
-	(void)rtt_ns;
-	(void)packets;
-	(void)turn_ns;
-	(void)now_ns;
-}
-
-void nic_cc_on_loss(struct nic_cc *cc, uint64_t now_ns)
-{
-	(void)cc;
-	(void)now_ns;
-}
-
-void nic_cc_on_timeout(struct nic_cc *cc, uint64_t now_ns)
-{
-	(void)cc;
-	(void)now_ns;
+	if (cc->algorithm != NIC_CC_DCQCN)
+		return false;
+	dcqcn_on_cnp(cc, now_ns);
+	return true;
 }
 
 void nic_cc_take_back(struct nic_cc *cc, uint32_t packets)
@@ -125,26 +212,44 @@ void nic_cc_take_back(struct nic_cc *cc, uint32_t packets)
 	cc->inflight_packets -= packets < cc->inflight_packets ? packets : cc->inflight_packets;
 }
 
+void nic_cc_on_ack(struct nic_cc *cc, uint64_t rtt_ns, uint32_t packets, uint64_t turn_ns,
+		   uint64_t now_ns)
+{
+	nic_cc_take_back(cc, packets);
+	if (cc->algorithm == NIC_CC_RTT && rtt_ns > turn_ns)
+		swift_on_sample(cc, rtt_ns - turn_ns, packets, now_ns);
+}
+
+void nic_cc_on_loss(struct nic_cc *cc, uint64_t now_ns)
+{
+	if (cc->algorithm == NIC_CC_RTT)
+		swift_on_loss(cc, now_ns);
+}
+
+void nic_cc_on_timeout(struct nic_cc *cc, uint64_t now_ns)
+{
+	if (cc->algorithm == NIC_CC_RTT)
+		swift_on_timeout(cc, now_ns);
+}
+
 void nic_cc_on_idle(struct nic_cc *cc, uint64_t now_ns)
 {
-	(void)cc;
-	(void)now_ns;
+	if (cc->algorithm == NIC_CC_DCQCN)
+		dcqcn_on_idle(cc, now_ns);
 }
 
 uint64_t nic_cc_deadline(const struct nic_cc *cc)
 {
-	(void)cc;
-	return NIC_CC_NEVER;
+	return cc->algorithm == NIC_CC_DCQCN ? dcqcn_deadline(cc) : NIC_CC_NEVER;
 }
 
 void nic_cc_expire(struct nic_cc *cc, uint64_t now_ns)
 {
-	(void)cc;
-	(void)now_ns;
+	if (cc->algorithm == NIC_CC_DCQCN)
+		dcqcn_advance(cc, now_ns);
 }
 
 uint64_t nic_cc_rtt_ns(const struct nic_cc *cc)
 {
-	(void)cc;
-	return 0;
+	return cc->algorithm == NIC_CC_RTT ? cc->rtt.srtt_ns : 0;
 }

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shows: a flow's rate after notifications is the reference model's to the bit, with the paper's
+ * rules and with the cards'; the mistakes that other implementations have made are not made here.
+ * How: cc.h's calls; curves in tests/golden/cc/recovery.csv, whose sender is a fluid.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "nic/cc/cc.h"
+
+#define GBPS   1000000000ull
+#define MBPS   1000000ull
+#define NS_S   1000000000ull
+#define US     1000ull
+#define MS     1000000ull
+#define ONE    (1u << 30)
+#define SENT_B 1000u
+
+static struct nic_cc started(const struct nic_cc_params *params, uint64_t line_bps)
+{
+	struct nic_cc_flow flow = {.line_rate_bps = line_bps, .mtu_bytes = SENT_B};
+	struct nic_cc cc;
+
+	nic_cc_init(&cc, NIC_CC_DCQCN, params, &flow, 0);
+	return cc;
+}
+
+/* ---- the curves -------------------------------------------------------------------------------
+ */
+
+struct curve {
+	const char *name;
+	const struct nic_cc_params *params;
+	uint64_t line_bps;
+	uint64_t cnp_every_us;
+	uint32_t cnp_count;
+	uint32_t row_count;
+};
+
+/* A sender of which each bit leaves at its time: the byte counter's events come from here, because
+ * a context counts packets. */
+struct fluid {
+	struct nic_cc cc;
+	uint64_t now_ns;
+	unsigned __int128 sent; /* bits * 10^9 since the last event or cut */
+	uint32_t cut_count;
+};
+
+static unsigned __int128 byte_reset(const struct fluid *f)
+{
+	return (unsigned __int128)f->cc.params->dcqcn.rpg_byte_reset_bytes * 8 * NS_S;
+}
+
+static void fluid_note_cut(struct fluid *f)
+{
+	if (f->cc.dcqcn.cut_count != f->cut_count)
+		f->sent = 0;
+	f->cut_count = f->cc.dcqcn.cut_count;
+}
+
+static void fluid_run_to(struct fluid *f, uint64_t until_ns)
+{
+	while (f->cc.dcqcn.active) {
+		uint64_t rate = f->cc.rate_bps, timer_ns = nic_cc_deadline(&f->cc), at_ns;
+		uint64_t bytes_ns =
+		    f->now_ns + (uint64_t)((byte_reset(f) - f->sent + rate - 1) / rate);
+
+		at_ns = timer_ns < bytes_ns ? timer_ns : bytes_ns;
+		if (at_ns > until_ns)
+			break;
+		f->sent += (unsigned __int128)rate * (at_ns - f->now_ns);
+		f->now_ns = at_ns;
+		nic_cc_expire(&f->cc, at_ns);
+		fluid_note_cut(f);
+		if (at_ns == bytes_ns && at_ns != timer_ns) {
+			f->sent -= byte_reset(f);
+			nic_cc_on_send(&f->cc, (uint32_t)f->cc.params->dcqcn.rpg_byte_reset_bytes,
+				       at_ns);
+		}
+	}
+	f->sent += (unsigned __int128)f->cc.rate_bps * (until_ns - f->now_ns);
+	f->now_ns = until_ns;
+}
+
+static uint32_t alpha_now(const struct nic_cc *cc, uint64_t now_ns)
+{
+	struct nic_cc copy = *cc;
+
+	/* A notification brings alpha up to date; the cards' rules move it at the period's end. */
+	copy.dcqcn.cut_allowed_ns = NIC_CC_NEVER;
+	nic_cc_on_cnp(&copy, now_ns);
+	if (copy.params->dcqcn.paper_rules)
+		return (uint32_t)((copy.dcqcn.alpha_q30 - (ONE >> 8)) * 256ull / 255 + 1);
+	return copy.dcqcn.alpha_q30;
+}
+
+static void expect_row(struct fluid *f, const char *row)
+{
+	unsigned long long rate, target;
+	unsigned timers, bytes;
+	double alpha;
+
+	assert_int_equal(
+	    sscanf(row, "%llu,%llu,%lf,%u,%u", &rate, &target, &alpha, &timers, &bytes), 5);
+	if (!f->cc.dcqcn.active) { /* the model's goes on, one bit/s below the line */
+		assert_true(alpha < 1.0 / 1024);
+		assert_int_equal(f->cc.rate_bps, target);
+		assert_int_equal(rate, target - 1);
+		return;
+	}
+	assert_int_equal(f->cc.rate_bps, rate);
+	assert_int_equal(f->cc.dcqcn.target_bps, target);
+	assert_int_equal(f->cc.dcqcn.timer_count, timers);
+	assert_int_equal(f->cc.dcqcn.byte_count, bytes);
+	assert_true(abs((int)(alpha_now(&f->cc, f->now_ns) - (uint32_t)(alpha * ONE + 0.5))) <= 2);
+}
+
+static void expect_curve(const struct curve *curve)
+{
+	struct fluid f = {.cc = started(curve->params, curve->line_bps)};
+	size_t name_len = strlen(curve->name);
+	uint32_t cnps = 0, rows = 0;
+	char path[512], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/tests/golden/cc/recovery.csv", getenv("RIG5_SOURCE_DIR"));
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		char *row;
+		uint64_t us;
+
+		if (strncmp(line, curve->name, name_len) != 0 || line[name_len] != ',')
+			continue;
+		us = strtoull(line + name_len + 1, &row, 10);
+		for (; cnps < curve->cnp_count && cnps * curve->cnp_every_us <= us; cnps++) {
+			fluid_run_to(&f, cnps * curve->cnp_every_us * US);
+			assert_true(nic_cc_on_cnp(&f.cc, f.now_ns));
+			fluid_note_cut(&f);
+		}
+		fluid_run_to(&f, us * US);
+		expect_row(&f, row + 1);
+		rows++;
+	}
+	fclose(file);
+	assert_int_equal(rows, curve->row_count);
+}
+
+static void paper_one_notification(void **state)
+{
+	(void)state;
+	expect_curve(&(struct curve){"A1", &nic_cc_paper, 40 * GBPS, 50, 1, 21});
+}
+
+static void paper_ten_notifications(void **state)
+{
+	(void)state;
+	expect_curve(&(struct curve){"A10", &nic_cc_paper, 40 * GBPS, 50, 10, 201});
+}
+
+static void vendor_one_notification(void **state)
+{
+	(void)state;
+	expect_curve(&(struct curve){"V1", &nic_cc_vendor, 100 * GBPS, 4, 1, 61});
+}
+
+static void vendor_ten_notifications(void **state)
+{
+	(void)state;
+	expect_curve(&(struct curve){"V10", &nic_cc_vendor, 100 * GBPS, 4, 10, 81});
+}
+
+/* ---- mistakes of others -----------------------------------------------------------------------
+ */
+
+/* Alpha begins at 1, and a cut takes the alpha from before its notification. */
+static void the_first_cut_is_a_half(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_paper, 40 * GBPS);
+
+	(void)state;
+	assert_true(nic_cc_on_cnp(&cc, 7 * US));
+	assert_int_equal(cc.rate_bps, 20 * GBPS);
+	assert_int_equal(cc.dcqcn.target_bps, 40 * GBPS);
+	assert_int_equal(cc.dcqcn.alpha_q30, ONE);
+	nic_cc_on_cnp(&cc, 62 * US); /* alpha's period ends first, and counts */
+	assert_int_equal(cc.rate_bps, 30 * GBPS - 30 * GBPS * 255 / 512);
+}
+
+/* Where the rate has fallen far below its target, the target stays. */
+static void the_target_is_not_divided(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_vendor, 100 * GBPS);
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		nic_cc_on_cnp(&cc, i * 4 * US);
+	assert_true(cc.rate_bps < 10 * GBPS);
+	nic_cc_expire(&cc, 36 * US + 300 * US);
+	assert_int_equal(cc.dcqcn.timer_count, 1);
+	assert_int_equal(cc.dcqcn.target_bps, 100 * GBPS);
+}
+
+/* The target stops at the line, so that a later cut that keeps it keeps no more than that. */
+static void the_target_ends_at_the_line(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_paper, 40 * GBPS);
+
+	(void)state;
+	nic_cc_on_cnp(&cc, 0);
+	for (uint64_t ns = 0; ns < 90 * MS; ns += 50 * US) {
+		nic_cc_on_send(&cc, 2500000, ns);
+		assert_true(cc.dcqcn.target_bps <= 40 * GBPS);
+		assert_true(cc.rate_bps <= 40 * GBPS);
+	}
+	assert_true(cc.dcqcn.byte_count > 5);
+}
+
+/* Alpha climbs as high as it began: a state of 10 bits would stop at 820 of 1023. And the weight is
+ * that of the old value: one marked period moves alpha by 5 of 1024. */
+static void alpha_climbs_all_the_way(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_vendor, 100 * GBPS);
+
+	(void)state;
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_cnp(&cc, 20 * MS); /* it has recovered: all anew */
+	nic_cc_on_cnp(&cc, 20 * MS + 1 * US);
+	nic_cc_on_cnp(&cc, 20 * MS + 1 * MS);
+	assert_in_range(cc.dcqcn.alpha_q30, 7 * (ONE >> 10), 8 * (ONE >> 10));
+	nic_cc_on_cnp(&cc, 21 * MS + 1 * US);
+	assert_in_range(cc.dcqcn.alpha_q30, 12 * (ONE >> 10), 13 * (ONE >> 10));
+	for (uint32_t i = 2; i < 10000; i++)
+		nic_cc_on_cnp(&cc, 21 * MS + i * US);
+	assert_true(cc.dcqcn.alpha_q30 > ONE - (ONE >> 10));
+}
+
+/* A period shorter than the space between notifications: alpha does not go to 1 although the path
+ * is congested all the time. */
+static void alpha_settles_below_one(void **state)
+{
+	static const struct {
+		uint32_t spacing_us;
+		double alpha;
+	} table[] = {{2, 0.499}, {4, 0.248}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct nic_cc cc = started(&nic_cc_vendor, 100 * GBPS);
+		double off;
+
+		for (uint32_t k = 0; k < 5000; k++)
+			nic_cc_on_cnp(&cc, (uint64_t)k * table[i].spacing_us * US);
+		off = cc.dcqcn.alpha_q30 / (double)ONE - table[i].alpha;
+		assert_true(off < 0.001 && off > -0.001);
+	}
+}
+
+/* At most one cut in a period; a notification in between cuts at its end. */
+static void one_cut_in_a_period(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_vendor, 100 * GBPS);
+
+	(void)state;
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_cnp(&cc, 1 * US);
+	nic_cc_on_cnp(&cc, 2 * US);
+	assert_int_equal(cc.rate_bps, 50 * GBPS);
+	assert_int_equal(nic_cc_deadline(&cc), 4 * US);
+	nic_cc_expire(&cc, 4 * US - 1);
+	assert_int_equal(cc.rate_bps, 50 * GBPS);
+	nic_cc_expire(&cc, 4 * US);
+	assert_int_equal(cc.dcqcn.cut_count, 2);
+	assert_true(cc.rate_bps < 26 * GBPS);
+	assert_int_equal(nic_cc_deadline(&cc), 304 * US);
+	nic_cc_on_cnp(&cc, 50 * US); /* the period is over: at once */
+	assert_int_equal(cc.dcqcn.cut_count, 3);
+}
+
+/* A packet that waits goes earlier when the rate rises, and later when it falls. */
+static void the_rate_moves_who_waits(void **state)
+{
+	struct nic_cc_params slow = nic_cc_paper;
+	struct nic_cc cc;
+	uint64_t first_ns, until_ns, now_ns = 1;
+
+	(void)state;
+	slow.dcqcn.rpg_threshold = 0; /* from the first event on by 400 Mb/s */
+	slow.dcqcn.rpg_ai_rate_mbps = 400;
+	cc = started(&slow, 40 * GBPS);
+	for (uint32_t i = 0; i < 40; i++)
+		nic_cc_on_cnp(&cc, 0);
+	assert_int_equal(cc.rate_bps, 10 * MBPS);
+	nic_cc_on_send(&cc, 1000, 0);
+	first_ns = cc.next_ns; /* 8,000 bits at 10 Mb/s */
+	assert_int_equal(first_ns, 800 * US);
+	for (; (until_ns = nic_cc_may_send(&cc, now_ns)) != 0; now_ns = until_ns)
+		assert_true(until_ns > now_ns);
+	assert_true(now_ns < 100 * US);
+	nic_cc_on_send(&cc, 1000, now_ns);
+	until_ns = cc.next_ns;
+	nic_cc_on_cnp(&cc, now_ns + 1);
+	assert_true(cc.next_ns > until_ns);
+}
+
+/* ---- pauses, floors, ends ---------------------------------------------------------------------
+ */
+
+/* A long pause of the application raises nothing, a short one does not count. */
+static void a_pause_proves_nothing(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_paper, 40 * GBPS);
+	uint64_t rate_bps;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		nic_cc_on_cnp(&cc, i * 50 * US);
+	nic_cc_on_idle(&cc, 470 * US);
+	rate_bps = cc.rate_bps;
+	assert_true(nic_cc_deadline(&cc) == NIC_CC_NEVER);
+	nic_cc_expire(&cc, 1000 * MS);
+	nic_cc_on_send(&cc, 1000, 1000 * MS);
+	assert_int_equal(cc.rate_bps, rate_bps);
+	assert_int_equal(nic_cc_deadline(&cc), 1000 * MS + 35 * US); /* 505 - 470 */
+	nic_cc_on_idle(&cc, 1000 * MS);
+	nic_cc_on_send(&cc, 1000, 1001 * MS);
+	assert_true(cc.rate_bps > rate_bps);
+}
+
+/* A notification for the last packets of a flow starts nothing that runs for ever. */
+static void a_late_notification_starts_no_clock(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_paper, 40 * GBPS);
+	uint32_t events = 0;
+	uint64_t at_ns;
+
+	(void)state;
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_idle(&cc, 10 * US);
+	nic_cc_on_cnp(&cc, 20 * US);
+	assert_true(nic_cc_deadline(&cc) == NIC_CC_NEVER);
+	nic_cc_on_send(&cc, 1000, 30 * US);
+	while ((at_ns = nic_cc_deadline(&cc)) != NIC_CC_NEVER && events++ < 3000)
+		nic_cc_expire(&cc, at_ns);
+	assert_in_range(events, 1000, 2999);
+	assert_int_equal(cc.rate_bps, 40 * GBPS);
+	assert_int_equal(nic_cc_may_send(&cc, 40 * US), 0); /* and is not paced any more */
+}
+
+/* No notification, no pace: packets leave as fast as they come. */
+static void not_paced_before_the_first(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_paper, 40 * GBPS);
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_int_equal(nic_cc_may_send(&cc, 0), 0);
+		nic_cc_on_send(&cc, 1000, 0);
+	}
+	nic_cc_on_cnp(&cc, 0);
+	assert_int_equal(nic_cc_may_send(&cc, 0), 0);
+	nic_cc_on_send(&cc, 1000, 0);
+	assert_int_equal(nic_cc_may_send(&cc, 0), 400); /* 8,000 bits at 20 Gb/s */
+}
+
+/* The floor keeps four packets within a quarter of the timeout. */
+static void the_floor_knows_the_timeout(void **state)
+{
+	struct nic_cc_flow flow = {
+	    .line_rate_bps = 40 * GBPS, .mtu_bytes = 4096, .ack_timeout_ns = 67108864};
+	struct nic_cc cc;
+
+	(void)state;
+	nic_cc_init(&cc, NIC_CC_DCQCN, &nic_cc_vendor, &flow, 0);
+	for (uint32_t i = 0; i < 100; i++)
+		nic_cc_on_cnp(&cc, i * 4 * US);
+	assert_int_equal(cc.rate_bps, 7812500); /* 4 * 4 * 8 * 4,096 bits in 67 ms */
+	flow.ack_timeout_ns = 0;
+	nic_cc_init(&cc, NIC_CC_DCQCN, &nic_cc_vendor, &flow, 0);
+	for (uint32_t i = 0; i < 200; i++)
+		nic_cc_on_cnp(&cc, i * 4 * US);
+	assert_int_equal(cc.rate_bps, 1 * MBPS);
+}
+
+/* Bytes that go a second time count, so does each byte once. */
+static void bytes_sent_again_count(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_vendor, 100 * GBPS);
+
+	(void)state;
+	nic_cc_on_cnp(&cc, 0);
+	for (uint32_t sent = 0; sent < 2 * 32767 * 64; sent += 64)
+		nic_cc_on_send(&cc, 64, 1);
+	assert_int_equal(cc.dcqcn.byte_count, 2);
+	assert_int_equal(cc.dcqcn.sent_bytes, 0);
+}
+
+/* ---- the vendor's knobs -----------------------------------------------------------------------
+ */
+
+static void first_rate(void **state)
+{
+	struct nic_cc_params params = nic_cc_vendor;
+	struct nic_cc cc;
+
+	(void)state;
+	params.dcqcn.rate_to_set_on_first_cnp_mbps = 85000;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	assert_int_equal(cc.rate_bps, 85 * GBPS);
+	assert_int_equal(cc.dcqcn.target_bps, 85 * GBPS);
+	nic_cc_on_cnp(&cc, 1 * US);
+	assert_int_equal(cc.rate_bps, 85 * GBPS); /* not again in this period */
+	nic_cc_on_cnp(&cc, 4 * US);
+	assert_true(cc.rate_bps < 85 * GBPS);
+}
+
+static void other_knobs(void **state)
+{
+	struct nic_cc_params params = nic_cc_vendor;
+	struct nic_cc cc;
+
+	(void)state;
+	params.dcqcn.rpg_min_dec_fac = 95;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	assert_int_equal(cc.rate_bps, 95 * GBPS);
+	params.dcqcn.rpg_min_dec_fac = 0;
+	params.dcqcn.rpg_gd = 10;
+	params.dcqcn.rpg_min_rate_mbps = 500;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	assert_int_equal(cc.rate_bps, 500 * MBPS);
+	params = nic_cc_vendor;
+	params.dcqcn.clamp_tgt_rate = true;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_cnp(&cc, 4 * US);
+	assert_int_equal(cc.dcqcn.target_bps, 50 * GBPS);
+	params = nic_cc_vendor;
+	params.dcqcn.clamp_tgt_rate_after_time_inc = false;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_cnp(&cc, 350 * US); /* one increase, by time */
+	assert_int_equal(cc.dcqcn.target_bps, 100 * GBPS);
+	params.dcqcn.rpg_max_rate_mbps = 10000;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_send(&cc, 1000, 0);
+	assert_int_equal(nic_cc_may_send(&cc, 0), 800); /* 8,000 bits at 10 Gb/s, never faster */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(paper_one_notification),
+	    cmocka_unit_test(paper_ten_notifications),
+	    cmocka_unit_test(vendor_one_notification),
+	    cmocka_unit_test(vendor_ten_notifications),
+	    cmocka_unit_test(the_first_cut_is_a_half),
+	    cmocka_unit_test(the_target_is_not_divided),
+	    cmocka_unit_test(the_target_ends_at_the_line),
+	    cmocka_unit_test(alpha_climbs_all_the_way),
+	    cmocka_unit_test(alpha_settles_below_one),
+	    cmocka_unit_test(one_cut_in_a_period),
+	    cmocka_unit_test(the_rate_moves_who_waits),
+	    cmocka_unit_test(a_pause_proves_nothing),
+	    cmocka_unit_test(a_late_notification_starts_no_clock),
+	    cmocka_unit_test(not_paced_before_the_first),
+	    cmocka_unit_test(the_floor_knows_the_timeout),
+	    cmocka_unit_test(bytes_sent_again_count),
+	    cmocka_unit_test(first_rate),
+	    cmocka_unit_test(other_knobs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

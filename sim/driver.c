@@ -66,6 +66,7 @@ static void take_apart(const uint8_t *bytes, struct sim_cqe *out)
 		out->vendor_syndrome = error.vendor_syndrome;
 		return;
 	}
+	out->peer_qpn = be32_to(cqe.flags_rqpn) & 0xffffff;
 	out->imm = be32_to(cqe.imm_inval_pkey);
 	out->len_bytes = be32_to(cqe.byte_cnt);
 }
@@ -171,6 +172,7 @@ uint32_t sim_qp_units(const struct sim_wqe *wqe)
 {
 	uint32_t units = 1;
 
+	units += wqe->to ? sizeof(*wqe->to) / WQE_UNIT_BYTES : 0;
 	units += has_raddr(wqe->opcode) ? 1 : 0;
 	units += has_atomic(wqe->opcode) ? 1 : 0;
 	if (wqe->is_inline)
@@ -211,6 +213,8 @@ uint16_t sim_qp_post(struct sim_qp *qp, const struct sim_wqe *wqe)
 	struct wqe_atomic_seg atomic = {be64_from(wqe->swap_add), be64_from(wqe->compare)};
 
 	put(qp, &offset, &ctrl, sizeof(ctrl));
+	if (wqe->to)
+		put(qp, &offset, wqe->to, sizeof(*wqe->to));
 	if (has_raddr(wqe->opcode))
 		put(qp, &offset, &raddr, sizeof(raddr));
 	if (has_atomic(wqe->opcode))
@@ -226,21 +230,80 @@ void sim_qp_store_record(struct sim_qp *qp)
 	store_be32(qp->memory, qp->db_va + 4, qp->sq_wqebb_posted & 0xffff);
 }
 
+/* A list of pieces in the room_bytes at `at`, ended if it is shorter. */
+static void put_receive(uint8_t *at, size_t room_bytes, const struct sim_piece *pieces,
+			uint32_t piece_count)
+{
+	struct sim_piece end = {.lkey = WQE_LKEY_INVALID};
+
+	ASSERT(at);
+	ASSERT(piece_count * WQE_UNIT_BYTES <= room_bytes);
+	for (uint32_t i = 0; i * WQE_UNIT_BYTES < room_bytes; i++) {
+		struct wqe_data_seg seg = data_seg(i < piece_count ? &pieces[i] : &end);
+
+		memcpy(at + (size_t)i * WQE_UNIT_BYTES, &seg, sizeof(seg));
+	}
+}
+
 void sim_qp_receive(struct sim_qp *qp, const struct sim_piece *pieces, uint32_t piece_count)
 {
 	uint32_t slot = qp->rq_posted & (qp->rq_wqe_count - 1);
 	uint64_t va = qp->rq_va + ((uint64_t)slot << qp->rq_wqe_size_log2);
 	size_t wqe_bytes = (size_t)1 << qp->rq_wqe_size_log2;
-	struct sim_piece end = {.lkey = WQE_LKEY_INVALID};
-	uint8_t *at = sim_memory_at(qp->memory, va, wqe_bytes);
 
-	ASSERT(at);
-	ASSERT(piece_count * WQE_UNIT_BYTES <= wqe_bytes);
-	for (uint32_t i = 0; i * WQE_UNIT_BYTES < wqe_bytes; i++) {
-		struct wqe_data_seg seg = data_seg(i < piece_count ? &pieces[i] : &end);
-
-		memcpy(at + (size_t)i * WQE_UNIT_BYTES, &seg, sizeof(seg));
-	}
+	put_receive(sim_memory_at(qp->memory, va, wqe_bytes), wqe_bytes, pieces, piece_count);
 	qp->rq_posted++;
 	store_be32(qp->memory, qp->db_va, qp->rq_posted & 0xffff);
+}
+
+/* ---- shared receive queues ---- */
+
+static uint8_t *srq_entry(struct sim_srq *srq, uint16_t index)
+{
+	return sim_memory_at(srq->memory, srq->buf_va + ((uint64_t)index << srq->wqe_size_log2),
+			     (size_t)1 << srq->wqe_size_log2);
+}
+
+static struct be16 *srq_next(struct sim_srq *srq, uint16_t index)
+{
+	return &((struct wqe_srq_next_seg *)srq_entry(srq, index))->next_wqe_index;
+}
+
+int sim_srq_create(struct sim_srq *srq, struct nic *nic, struct sim_memory *memory,
+		   struct nic_srq_attr *attr)
+{
+	attr->buf_va =
+		sim_memory_take(memory, (size_t)attr->wqe_count << attr->wqe_size_log2, 4096);
+	attr->db_va = sim_memory_take(memory, DB_RECORD_BYTES, DB_RECORD_STRIDE_BYTES);
+	*srq = (struct sim_srq){
+		.memory = memory,
+		.buf_va = attr->buf_va,
+		.db_va = attr->db_va,
+		.wqe_count = attr->wqe_count,
+		.wqe_size_log2 = attr->wqe_size_log2,
+		.tail = (uint16_t)(attr->wqe_count - 1),
+	};
+	for (uint16_t i = 0; i < srq->wqe_count; i++)
+		*srq_next(srq, i) = be16_from((uint16_t)((i + 1u) % srq->wqe_count));
+	return nic_srq_create(nic, attr, &srq->srqn);
+}
+
+int sim_srq_receive(struct sim_srq *srq, const struct sim_piece *piece)
+{
+	uint16_t index = srq->head;
+	size_t room_bytes = ((size_t)1 << srq->wqe_size_log2) - sizeof(struct wqe_srq_next_seg);
+
+	if (index == srq->tail)
+		return -1;
+	put_receive(srq_entry(srq, index) + sizeof(struct wqe_srq_next_seg), room_bytes, piece, 1);
+	srq->head = be16_to(*srq_next(srq, index));
+	srq->posted++;
+	store_be32(srq->memory, srq->db_va, srq->posted & 0xffff);
+	return index;
+}
+
+void sim_srq_free(struct sim_srq *srq, uint16_t index)
+{
+	*srq_next(srq, srq->tail) = be16_from(index);
+	srq->tail = index;
 }

@@ -41,6 +41,7 @@ struct sim_cqe {
 	uint8_t send_opcode; /* of a completed send queue entry */
 	uint32_t imm;
 	uint32_t len_bytes;
+	uint32_t peer_qpn;	 /* of a receive: who sent it */
 	uint8_t syndrome;	 /* 0 where the opcode is no error */
 	uint8_t vendor_syndrome;
 };
@@ -65,8 +66,22 @@ struct sim_piece {
 	uint32_t lkey;
 };
 
+/* A shared receive queue: posted along the list of entries that are free. */
+struct sim_srq {
+	struct sim_memory *memory;
+	uint64_t buf_va;
+	uint64_t db_va;
+	uint32_t srqn;
+	uint32_t wqe_count;
+	uint32_t wqe_size_log2;
+	uint32_t posted; /* free running */
+	uint16_t head;   /* the next to post to */
+	uint16_t tail;   /* the last free one; it is never posted */
+};
+
 struct sim_wqe {
 	enum wqe_opcode opcode;
+	const struct wqe_av *to; /* of a datagram; else NULL */
 	bool signal;
 	bool fence;
 	bool solicited;
@@ -116,5 +131,17 @@ void sim_qp_store_record(struct sim_qp *qp);
 
 /* sim_qp_receive - posts one receive of the pieces and stores its record. */
 void sim_qp_receive(struct sim_qp *qp, const struct sim_piece *pieces, uint32_t piece_count);
+
+/* sim_srq_create - a ring, linked, and nic's queue over it; 0 or nic's -errno. *attr's buf_va and
+ * db_va are filled in here. */
+int sim_srq_create(struct sim_srq *srq, struct nic *nic, struct sim_memory *memory,
+		   struct nic_srq_attr *attr);
+
+/* sim_srq_receive - posts one receive and stores the record; the entry's index, -1: all are taken.
+ */
+int sim_srq_receive(struct sim_srq *srq, const struct sim_piece *piece);
+
+/* sim_srq_free - entry `index` has completed: it is linked behind the last free one. */
+void sim_srq_free(struct sim_srq *srq, uint16_t index);
 
 #endif

@@ -114,6 +114,7 @@ static void receive(struct sim_node *node, const struct sim_packet *packet, bool
 		.sgid = looped ? NULL : packet->path.sgid,
 		.dgid = looped ? NULL : packet->path.dgid,
 		.traffic_class = packet->path.traffic_class,
+		.path = looped && packet->path.datagram ? &packet->path : NULL,
 	};
 	uint8_t *copy = (uint8_t *)malloc(packet->len_bytes);
 
@@ -262,6 +263,7 @@ void sim_node_open(struct sim_node *node, struct sim_world *world, uint32_t numb
 		.cq_count_max = 64,
 		.mkey_count_max = 4096,
 		.pd_count_max = 16,
+		.srq_count_max = 16,
 		.mtu_max_bytes = 4096,
 		.rd_atomic_max = 16,
 		.message_max_bytes_log2 = 31,

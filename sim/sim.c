@@ -3,6 +3,7 @@
 #include "sim/sim.h"
 
 #include "sim/load.h"
+#include "sim/messages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +23,23 @@ static void count_link(struct sim_result *result, const struct sim_link *link)
 	result->corrupted_count += link->fault.counts[FAULT_CORRUPT];
 }
 
-static void count(struct sim_load *load)
+void sim_count_node(struct sim_result *result, const struct sim_node *node)
 {
-	struct sim_result *result = load->result;
+	const struct nic_counters *counters = nic_counters(node->nic);
 
-	for (int i = 0; i < 2; i++) {
-		const struct nic_counters *counters = nic_counters(load->nodes[i].nic);
+	count_link(result, &node->out);
+	count_link(result, &node->loop);
+	result->retransmit_count += counters->retransmits;
+	result->rnr_count += counters->rx_rnr;
+}
 
-		count_link(result, &load->nodes[i].out);
-		count_link(result, &load->nodes[i].loop);
-		result->retransmit_count += counters->retransmits;
-		result->rnr_count += counters->rx_rnr;
-	}
+void sim_finish(struct sim_result *result, const struct sim_world *world)
+{
+	result->ok = !world->failed;
+	memcpy(result->failure, world->failure, sizeof(result->failure));
+	result->digest = world->digest;
+	result->virtual_ns = world->now_ns;
+	result->event_count = world->event_count;
 }
 
 static void loop(struct sim_load *load)
@@ -54,8 +60,13 @@ static void loop(struct sim_load *load)
 void sim_run(const struct sim_config *config, struct sim_result *result)
 {
 	struct sim_world world;
-	struct sim_load *load = (struct sim_load *)calloc(1, sizeof(*load));
+	struct sim_load *load;
 
+	if (config->messages) {
+		sim_messages_run(config, result);
+		return;
+	}
+	load = (struct sim_load *)calloc(1, sizeof(*load));
 	if (!load)
 		abort();
 	memset(result, 0, sizeof(*result));
@@ -64,12 +75,9 @@ void sim_run(const struct sim_config *config, struct sim_result *result)
 	loop(load);
 	if (!world.failed)
 		sim_load_finish(load);
-	count(load);
-	result->ok = !world.failed;
-	memcpy(result->failure, world.failure, sizeof(result->failure));
-	result->digest = world.digest;
-	result->virtual_ns = world.now_ns;
-	result->event_count = world.event_count;
+	for (int i = 0; i < 2; i++)
+		sim_count_node(result, &load->nodes[i]);
+	sim_finish(result, &world);
 	sim_load_close(load);
 	sim_world_close(&world);
 	free(load);
@@ -96,17 +104,15 @@ const char *sim_sabotage_words(enum sim_sabotage sabotage)
 
 void sim_replay_command(const struct sim_config *config, char *buf, size_t size)
 {
-	bool has_ops = config->op_count != 0;
-	bool has_sabotage = config->sabotage != SIM_SABOTAGE_NONE;
-	char flags[96] = "";
-	int n = 0;
+	char ops[32] = "", sabotage[48] = "", flags[96];
 
-	if (has_ops)
-		n = snprintf(flags, sizeof(flags), "--ops %u", config->op_count);
-	if (has_sabotage)
-		snprintf(flags + n, sizeof(flags) - (size_t)n, "%s--sabotage %s",
-			 has_ops ? " " : "", sim_sabotage_name(config->sabotage));
-	snprintf(buf, size, has_ops || has_sabotage ? "make sim SEED=%llu SIMFLAGS='%s'"
-						    : "make sim SEED=%llu",
-		 (unsigned long long)config->seed, flags);
+	if (config->op_count != 0)
+		snprintf(ops, sizeof(ops), " --ops %u", config->op_count);
+	if (config->sabotage != SIM_SABOTAGE_NONE)
+		snprintf(sabotage, sizeof(sabotage), " --sabotage %s",
+			 sim_sabotage_name(config->sabotage));
+	snprintf(flags, sizeof(flags), "%s%s%s", config->messages ? " --messages" : "", ops,
+		 sabotage);
+	snprintf(buf, size, flags[0] ? "make sim SEED=%llu SIMFLAGS='%s'" : "make sim SEED=%llu",
+		 (unsigned long long)config->seed, flags + (flags[0] == ' '));
 }

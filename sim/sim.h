@@ -36,6 +36,7 @@ struct sim_config {
 	uint64_t seed;
 	uint32_t op_count; /* entries that each end of each connection posts; 0: the seed says */
 	enum sim_sabotage sabotage;
+	bool messages; /* the world of sim/messages.h */
 	FILE *trace; /* one line an event; NULL: none */
 };
 
@@ -60,6 +61,12 @@ struct sim_result {
 
 /* sim_run - the world of config->seed, to its end or its first failure. */
 void sim_run(const struct sim_config *config, struct sim_result *result);
+
+struct sim_node;
+struct sim_world;
+/* For worlds: adds what a node's NIC and cables counted; takes what the world ended with. */
+void sim_count_node(struct sim_result *result, const struct sim_node *node);
+void sim_finish(struct sim_result *result, const struct sim_world *world);
 
 /* sim_sabotage_name - "CQE_TWICE", ...; sim_sabotage_words says what it does. */
 const char *sim_sabotage_name(enum sim_sabotage sabotage);

@@ -23,11 +23,13 @@ _Noreturn void base_panic(const char *file, int line, const char *expr)
 
 static int usage(FILE *out, int status)
 {
-	fputs("usage: sim [--seed N] [--count N] [--ops N] [--sabotage NAME] [--trace]\n"
+	fputs("usage: sim [--seed N] [--count N] [--ops N] [--messages] [--sabotage NAME] "
+	      "[--trace]\n"
 	      "Two software NICs in virtual time, random work, faults; a model checks every byte.\n"
 	      "  --seed N    the world to run (1)\n"
 	      "  --count N   that many worlds, of seeds from N on (1)\n"
 	      "  --ops N     entries that each end posts (the seed says)\n"
+	      "  --messages  datagrams, unreliable connections and shared receive queues\n"
 	      "  --trace     one line an event: virtual nanoseconds, who, what, numbers\n"
 	      "  --sabotage  something to break on purpose, which the model has to notice:\n",
 	      out);
@@ -96,6 +98,7 @@ static int parse(int argc, char **argv, uint64_t *count)
 		{"seed", required_argument, NULL, 's'},	    {"count", required_argument, NULL, 'c'},
 		{"ops", required_argument, NULL, 'o'},	    {"trace", no_argument, NULL, 't'},
 		{"sabotage", required_argument, NULL, 'b'}, {"help", no_argument, NULL, 'h'},
+		{"messages", no_argument, NULL, 'm'},
 		{NULL, 0, NULL, 0},
 	};
 	uint64_t ops = 0;
@@ -113,6 +116,8 @@ static int parse(int argc, char **argv, uint64_t *count)
 			ok = set_sabotage(optarg);
 		else if (option == 't')
 			config.trace = stdout;
+		else if (option == 'm')
+			config.messages = true;
 		else
 			return usage(option == 'h' ? stdout : stderr, option == 'h' ? 0 : 2);
 	}

@@ -31,6 +31,10 @@ read -ra flags <<<"${BASH_REMATCH[2]}"
 "$sim" --seed "${BASH_REMATCH[1]}" "${flags[@]}" >"$folder/again" && die "it fails no more"
 cmp "$folder/failure" "$folder/again" || die "another failure"
 
+"$sim" --seed 7 --messages --sabotage cqe_twice >"$folder/failure" && die "not noticed of messages"
+grep -q "^again: make sim SEED=7 SIMFLAGS='--messages --sabotage CQE_TWICE'$" "$folder/failure" ||
+	die "the command for messages"
+
 "$sim" --seed x 2>"$folder/usage"
 [[ $? == 2 ]] || die "a seed that is no number"
 "$sim" --sabotage x 2>"$folder/usage"

@@ -16,9 +16,9 @@ enum {
 	SEEDS = 10,
 };
 
-static bool happened(uint64_t seed, enum sim_sabotage sabotage, bool *noticed)
+static bool happened(uint64_t seed, bool messages, enum sim_sabotage sabotage, bool *noticed)
 {
-	struct sim_config config = {.seed = seed, .sabotage = sabotage};
+	struct sim_config config = {.seed = seed, .sabotage = sabotage, .messages = messages};
 	struct sim_result result;
 
 	sim_run(&config, &result);
@@ -32,14 +32,14 @@ static bool happened(uint64_t seed, enum sim_sabotage sabotage, bool *noticed)
 
 /* least: in how many of a hundred worlds it has to be noticed. Some harm is none: a cut after which
  * nothing was to be sent, a lost event of a queue that the death of a connection has polled. */
-static void expect_noticed(enum sim_sabotage sabotage, int least)
+static void expect_noticed_in(bool messages, enum sim_sabotage sabotage, int least)
 {
 	int occasions = 0, caught = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		bool noticed;
 
-		if (!happened(seed, sabotage, &noticed))
+		if (!happened(seed, messages, sabotage, &noticed))
 			continue;
 		occasions++;
 		caught += noticed;
@@ -49,13 +49,20 @@ static void expect_noticed(enum sim_sabotage sabotage, int least)
 	assert_true(caught * 100 >= least * occasions);
 }
 
+static void expect_noticed(enum sim_sabotage sabotage, int least)
+{
+	expect_noticed_in(false, sabotage, least);
+}
+
 static void without_sabotage_nothing_is_noticed(void **state)
 {
 	bool noticed;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		assert_false(happened(seed, SIM_SABOTAGE_NONE, &noticed));
+		assert_false(happened(seed, false, SIM_SABOTAGE_NONE, &noticed));
+		assert_false(noticed);
+		assert_false(happened(seed, true, SIM_SABOTAGE_NONE, &noticed));
 		assert_false(noticed);
 	}
 }
@@ -108,6 +115,18 @@ static void failure_without_a_cause_is_noticed(void **state)
 	expect_noticed(SIM_SABOTAGE_SILENT_CUT, 75);
 }
 
+/* Of UC, UD and shared receive queues. */
+static void sabotage_of_messages_is_noticed(void **state)
+{
+	static const enum sim_sabotage sabotages[] = {
+		SIM_SABOTAGE_FLIP_BYTE, SIM_SABOTAGE_CQE_TWICE, SIM_SABOTAGE_CQE_LOST,
+		SIM_SABOTAGE_CQE_LENGTH, SIM_SABOTAGE_WILD_WRITE};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sabotages) / sizeof(sabotages[0]); i++)
+		expect_noticed_in(true, sabotages[i], 90);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +139,7 @@ int main(void)
 		cmocka_unit_test(atomic_done_twice_is_noticed),
 		cmocka_unit_test(lost_event_is_noticed),
 		cmocka_unit_test(failure_without_a_cause_is_noticed),
+		cmocka_unit_test(sabotage_of_messages_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

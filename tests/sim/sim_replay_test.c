@@ -12,9 +12,9 @@
 
 #include "sim/sim.h"
 
-static char *trace_of(uint64_t seed, struct sim_result *result)
+static char *trace_of(uint64_t seed, bool messages, struct sim_result *result)
 {
-	struct sim_config config = {.seed = seed};
+	struct sim_config config = {.seed = seed, .messages = messages};
 	char *text = NULL;
 	size_t len_bytes = 0;
 
@@ -29,11 +29,11 @@ static char *trace_of(uint64_t seed, struct sim_result *result)
 static void same_seed_gives_the_same_trace(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 10; seed++) {
+	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct sim_result first, second, bare;
-		struct sim_config config = {.seed = seed};
-		char *a = trace_of(seed, &first);
-		char *b = trace_of(seed, &second);
+		struct sim_config config = {.seed = seed, .messages = seed > 10};
+		char *a = trace_of(seed, config.messages, &first);
+		char *b = trace_of(seed, config.messages, &second);
 
 		printf("seed %llu\n", (unsigned long long)seed);
 		assert_string_equal(a, b);
@@ -50,8 +50,8 @@ static void same_seed_gives_the_same_trace(void **state)
 static void another_seed_gives_another_trace(void **state)
 {
 	struct sim_result first, second;
-	char *a = trace_of(1, &first);
-	char *b = trace_of(2, &second);
+	char *a = trace_of(1, false, &first);
+	char *b = trace_of(2, false, &second);
 
 	(void)state;
 	assert_true(first.digest != second.digest);
@@ -64,7 +64,7 @@ static void trace_shows_packets_and_completions(void **state)
 {
 	static const char *const words[] = {" tx RC_", " post ", " cqe ", "psn 0x"};
 	struct sim_result result;
-	char *text = trace_of(2, &result);
+	char *text = trace_of(2, false, &result);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -16,6 +16,7 @@
 enum {
 	SEED_FIRST = 100000,
 	SEED_COUNT = 300,
+	MESSAGES_COUNT = 150,
 };
 
 static struct sim_config config;
@@ -30,12 +31,12 @@ _Noreturn void base_panic(const char *file, int line, const char *expr)
 	abort();
 }
 
-static void run(uint64_t seed, struct sim_result *total)
+static void run(uint64_t seed, bool messages, struct sim_result *total)
 {
 	struct sim_result result;
 	char command[128];
 
-	config = (struct sim_config){.seed = seed};
+	config = (struct sim_config){.seed = seed, .messages = messages};
 	sim_run(&config, &result);
 	sim_replay_command(&config, command, sizeof(command));
 	if (!result.ok)
@@ -60,7 +61,7 @@ static void hundreds_of_seeds(void **state)
 	(void)state;
 	printf("seeds %d to %d\n", SEED_FIRST, SEED_FIRST + SEED_COUNT - 1);
 	for (int i = 0; i < SEED_COUNT; i++)
-		run(SEED_FIRST + (uint64_t)i, &total);
+		run(SEED_FIRST + (uint64_t)i, false, &total);
 	/* The worlds had what they are for. */
 	assert_true(total.op_count > 100ull * SEED_COUNT);
 	assert_true(total.message_count > 20ull * SEED_COUNT);
@@ -70,6 +71,23 @@ static void hundreds_of_seeds(void **state)
 	assert_true(total.corrupted_count > total.packet_count / 50);
 	assert_true(total.retransmit_count != 0 && total.rnr_count != 0);
 	assert_true(total.death_count > SEED_COUNT / 4);
+}
+
+/* UC, UD and shared receive queues: they too had what they are for, and not all was lost. */
+static void hundreds_of_seeds_of_messages(void **state)
+{
+	struct sim_result total = {0};
+
+	(void)state;
+	for (int i = 0; i < MESSAGES_COUNT; i++)
+		run(SEED_FIRST + (uint64_t)i, true, &total);
+	assert_true(total.op_count > 300ull * MESSAGES_COUNT);
+	assert_true(total.message_count > 100ull * MESSAGES_COUNT);
+	assert_true(total.dropped_count > total.packet_count / 100);
+	assert_true(total.duplicated_count > total.packet_count / 100);
+	assert_true(total.reordered_count > total.packet_count / 100);
+	assert_true(total.corrupted_count > total.packet_count / 100);
+	assert_true(total.retransmit_count != 0 && total.rnr_count != 0);
 }
 
 /* Seeds that once failed, and what was wrong. A change of sim/ makes other worlds of them: what
@@ -86,7 +104,7 @@ static void seeds_that_once_failed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
-		run(seeds[i], &total);
+		run(seeds[i], false, &total);
 }
 
 int main(void)
@@ -94,6 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(seeds_that_once_failed),
 		cmocka_unit_test(hundreds_of_seeds),
+		cmocka_unit_test(hundreds_of_seeds_of_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,6 +224,20 @@ static void env_packet(void *ctx, bool outgoing, const struct nic_path *path, co
 			 outgoing, path, &around, bth, len);
 }
 
+static void env_wire_counters(void *ctx, struct nic_wire_counters *counters)
+{
+	const struct host_port *port = (const struct host_port *)ctx;
+	const struct host_local_counters *local = &port->local->counters;
+	const struct host_udp_counters *udp = &port->udp.counters;
+
+	*counters = (struct nic_wire_counters){
+		.rx_malformed = local->rx_drop_malformed + udp->rx_drop_malformed,
+		.rx_icrc = udp->rx_drop_icrc,
+		.tx_discards = local->tx_drop_nobody + local->tx_drop_dead + local->tx_drop_group +
+			       udp->tx_drop,
+	};
+}
+
 void host_port_env(struct host_port *port, struct nic_env *env)
 {
 	*env = (struct nic_env){
@@ -244,6 +258,7 @@ void host_port_env(struct host_port *port, struct nic_env *env)
 		.group_join = env_join,
 		.group_leave = env_leave,
 		.trace = port->config.trace ? env_trace : NULL,
+		.wire_counters = env_wire_counters,
 		.sync_begin = port->config.sync_begin ? env_sync_begin : NULL,
 		.sync_end = port->config.sync_end ? env_sync_end : NULL,
 	};

@@ -3,8 +3,8 @@
  * sysfs.c - the files below /sys that describe the device, as text.
  *
  * One row a file. In a path '%' stands for the device's name, '!' for its uverbs name, '@' for its
- * network interface and '#' for an index. Contents: [linux infiniband core/sysfs.c],
- * [uverbs.md 1.1].
+ * network interface, '#' for an index and '$' for the name of a counter. Contents: [linux
+ * infiniband core/sysfs.c], [linux mlx5 counters.c], [uverbs.md 1.1].
  */
 #include "kern/state.h"
 
@@ -20,7 +20,8 @@ struct entry {
 	const char *path;
 	kern_sysfs_print *print;
 	const char *fixed;    /* of print_fixed */
-	uint32_t index_count; /* of '#' */
+	uint32_t index_first; /* of '#' and '$': enum stats_counter */
+	uint32_t index_count;
 	bool pci;             /* only where the device has a place on a bus */
 };
 
@@ -150,6 +151,16 @@ static int print_gid_netdev(const struct kern *kern, const struct entry *entry, 
 	return 0;
 }
 
+static int print_counter(const struct kern *kern, const struct entry *entry, uint32_t index,
+			 struct base_text *text)
+{
+	uint64_t counters[STATS_COUNT];
+
+	nic_stats(kern->nic, counters);
+	base_text_dec(text, counters[entry->index_first + index]);
+	return 0;
+}
+
 static int print_numa_node(const struct kern *kern, const struct entry *entry, uint32_t index,
 			   struct base_text *text)
 {
@@ -220,6 +231,11 @@ static int print_uevent(const struct kern *kern, const struct entry *entry, uint
 	{                                                       \
 		.path = (path_), .print = (print_), .pci = true \
 	}
+#define COUNTERS(path_, first_, count_)                                           \
+	{                                                                         \
+		.path = (path_), .print = print_counter, .index_first = (first_), \
+		.index_count = (count_)                                           \
+	}
 #define TABLE(path_, print_, count_)                                        \
 	{                                                                   \
 		.path = (path_), .print = (print_), .index_count = (count_) \
@@ -263,6 +279,8 @@ static const struct entry entries[] = {
     TABLE("class/infiniband/%/ports/1/gids/#", print_gid_entry, KERN_GID_TABLE_COUNT),
     TABLE("class/infiniband/%/ports/1/gid_attrs/types/#", print_gid_type, KERN_GID_TABLE_COUNT),
     TABLE("class/infiniband/%/ports/1/gid_attrs/ndevs/#", print_gid_netdev, KERN_GID_TABLE_COUNT),
+    COUNTERS("class/infiniband/%/ports/1/hw_counters/$", 0, STATS_HW_COUNT),
+    COUNTERS("class/infiniband/%/ports/1/counters/$", STATS_HW_COUNT, STATS_COUNT - STATS_HW_COUNT),
 };
 
 enum { PATH_BYTES_MAX = 256, TEXT_BYTES_MAX = 2048 };
@@ -287,7 +305,9 @@ static bool expand(const struct kern *kern, const struct entry *entry, uint32_t 
 		else if (*at == '@')
 			base_text_str(&text, kern->config.netdev);
 		else if (*at == '#')
-			base_text_dec(&text, index);
+			base_text_dec(&text, entry->index_first + index);
+		else if (*at == '$')
+			base_text_str(&text, stats_names[entry->index_first + index]);
 		else
 			base_text_char(&text, *at);
 	}

@@ -37,7 +37,7 @@ HOT void count_answer(struct nic *nic, uint8_t syndrome)
 }
 
 /* One ACK or NAK; false: no room. */
-HOT bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome, uint32_t psn,
+HOT bool send_answer(struct nic *nic, struct nic_qp *qp, uint8_t syndrome, uint32_t psn,
 		     uint32_t msn)
 {
 	uint8_t opcode = ROCE_OP_RC_ACK | qp->transport;
@@ -46,13 +46,12 @@ HOT bool send_answer(struct nic *nic, const struct nic_qp *qp, uint8_t syndrome,
 	if (!bth)
 		return false;
 	store_aeth(bth + ROCE_BTH_BYTES, syndrome, msn);
-	nic_tx_close(nic, qp, bth, opcode, 0);
+	nic_tx_close(nic, qp, bth, 0);
 	count_answer(nic, syndrome);
 	return true;
 }
 
-static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp,
-				 const struct nic_res *res)
+static bool send_atomic_response(struct nic *nic, struct nic_qp *qp, const struct nic_res *res)
 {
 	uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK | qp->transport;
 	uint8_t *bth = nic_tx_open(nic, qp, opcode, 0, false, res->psn, 0);
@@ -61,7 +60,7 @@ static bool send_atomic_response(struct nic *nic, const struct nic_qp *qp,
 		return false;
 	store_aeth(bth + ROCE_BTH_BYTES, ROCE_SYNDROME_ACK, res->msn);
 	be64_store(bth + roce_opcodes[opcode].atomic_ack_off, res->value);
-	nic_tx_close(nic, qp, bth, opcode, 0);
+	nic_tx_close(nic, qp, bth, 0);
 	return true;
 }
 
@@ -139,7 +138,7 @@ static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_re
 		break_off(nic, qp, res, syndrome);
 		return true;
 	}
-	nic_tx_close(nic, qp, bth, opcode, n);
+	nic_tx_close(nic, qp, bth, n);
 	return true;
 }
 

@@ -164,6 +164,13 @@ static void loss(struct nic *nic, struct nic_qp *qp)
 		retry(nic, qp);
 }
 
+/* An answer names a packet behind a READ or atomic whose own answer has not come. */
+static COLD void implied_loss(struct nic *nic, struct nic_qp *qp)
+{
+	nic->counters.implied_naks++;
+	loss(nic, qp);
+}
+
 /* Sends the oldest packet once more, alone: its answer says how far the responder is. */
 static void probe(struct nic *nic, struct nic_qp *qp)
 {
@@ -198,8 +205,11 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 		return;
 	}
 	nic->counters.ack_timeouts++;
+	qp->counters.ack_timeouts++;
 	if (qp->retry_left != 0)
 		nic_trace_retry(nic, qp);
+	else
+		nic->counters.ack_timeouts_last++;
 	retry(nic, qp);
 }
 
@@ -208,9 +218,10 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 static void rnr(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t code)
 {
 	nic->counters.rx_rnr++;
+	qp->counters.rnr_naks++;
 	nic_trace_nak(nic, qp, true, (uint8_t)(ROCE_SYNDROME_RNR | code), psn);
 	if (!acknowledge(nic, qp, psn)) {
-		loss(nic, qp);
+		implied_loss(nic, qp);
 		return;
 	}
 	if (qp->state == NIC_QP_ERR || qp->rnr_waiting)
@@ -238,7 +249,7 @@ static void refused(struct nic *nic, struct nic_qp *qp, uint32_t psn, struct nic
 		return;
 	/* A response before it is missing, unless it is that very READ that is refused half way. */
 	if (!whole && !psn_in(psn, op->psn, op->psn_count))
-		loss(nic, qp);
+		implied_loss(nic, qp);
 	else
 		fail_by(nic, qp, fault, TRACE_BY_REFUSED);
 }
@@ -249,6 +260,8 @@ static void nak(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t syndro
 	nic_trace_nak(nic, qp, true, syndrome, psn);
 	switch (syndrome) {
 	case ROCE_NAK_PSN_SEQUENCE:
+		nic->counters.rx_nak_sequence++;
+		qp->counters.sequence_naks++;
 		acknowledge(nic, qp, psn);
 		loss(nic, qp);
 		return;
@@ -272,7 +285,7 @@ static void rx_ack(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt
 	switch (roce_aeth_kind(syndrome)) {
 	case ROCE_AETH_ACK:
 		if (!acknowledge(nic, qp, psn_add(pkt->psn, 1)))
-			loss(nic, qp);
+			implied_loss(nic, qp);
 		return;
 	case ROCE_AETH_RNR:
 		rnr(nic, qp, pkt->psn, syndrome & ROCE_AETH_VALUE_MASK);
@@ -296,7 +309,7 @@ static const struct nic_op *answered(struct nic *nic, struct nic_qp *qp, const s
 	const struct nic_op *op;
 
 	if (!acknowledge(nic, qp, pkt->psn)) {
-		loss(nic, qp);
+		implied_loss(nic, qp);
 		return NULL;
 	}
 	if (qp->state == NIC_QP_ERR)

@@ -242,6 +242,26 @@ void nic_cq_done_from(struct nic *nic, const struct nic_qp *qp, uint32_t cqn,
 	push(nic, cqn, &cqe, done->solicited);
 }
 
+static void count_requester_error(struct nic *nic, uint8_t syndrome)
+{
+	nic->counters.req_cqe_error++;
+	if (syndrome == CQE_SYND_REMOTE_INVAL_REQ)
+		nic->counters.req_remote_invalid++;
+	else if (syndrome == CQE_SYND_REMOTE_ACCESS)
+		nic->counters.req_remote_access++;
+	else if (syndrome == CQE_SYND_RETRY_EXC)
+		nic->counters.req_retries_exceeded++;
+	else if (syndrome == CQE_SYND_RNR_RETRY_EXC)
+		nic->counters.req_rnr_exceeded++;
+}
+
+static void count_responder_error(struct nic *nic, uint8_t syndrome)
+{
+	nic->counters.resp_cqe_error++;
+	if (syndrome == CQE_SYND_LOCAL_LENGTH)
+		nic->counters.resp_local_length++;
+}
+
 void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum cqe_opcode opcode,
 		  uint8_t send_opcode, uint16_t wqe_counter, struct nic_fault fault)
 {
@@ -260,14 +280,14 @@ void nic_cq_error(struct nic *nic, const struct nic_qp *qp, uint32_t cqn, enum c
 	bool flushed = fault.syndrome == CQE_SYND_WR_FLUSH;
 
 	ASSERT(fault.syndrome != 0);
-	if (opcode == CQE_REQ_ERR)
-		nic->counters.req_cqe_error += !flushed;
-	else
-		nic->counters.resp_cqe_error += !flushed;
 	if (flushed && opcode == CQE_REQ_ERR)
 		nic->counters.req_cqe_flush++;
 	else if (flushed)
 		nic->counters.resp_cqe_flush++;
+	else if (opcode == CQE_REQ_ERR)
+		count_requester_error(nic, fault.syndrome);
+	else
+		count_responder_error(nic, fault.syndrome);
 	push(nic, cqn, &entry.cqe, true);
 }
 

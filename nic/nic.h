@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/stats.h"
+
 struct nic;
 struct nic_cc_params; /* [nic/cc/cc.h] */
 struct trace_event;   /* [abi/trace.h] */
@@ -71,6 +73,13 @@ struct nic_event {
 	uint32_t number; /* CQN, QPN or SRQN */
 	uint64_t cookie; /* of that object, as given at create */
 	bool overrun;    /* of CQ_ERROR: it was full, and not its memory gone */
+};
+
+/* What a wire counts itself, since it was made. */
+struct nic_wire_counters {
+	uint64_t rx_malformed; /* came and were no packets */
+	uint64_t rx_icrc;      /* came with a wrong ICRC */
+	uint64_t tx_discards;  /* were committed and could not be sent */
 };
 
 struct nic_env {
@@ -139,6 +148,8 @@ struct nic_env {
 	 * fails and why, while it happens. event and what it points to are the NIC's.
 	 */
 	void (*trace)(void *ctx, const struct trace_event *event);
+	/* Optional: what the wire has counted, for nic_stats. */
+	void (*wire_counters)(void *ctx, struct nic_wire_counters *counters);
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -488,20 +499,28 @@ uint64_t nic_deadline_ns(const struct nic *nic);
 
 /* ---- seeing it ------------------------------------------------------------------------------- */
 
-/* X(name): one uint64_t each, counted since nic_init. */
-#define NIC_COUNTERS(X)                                                                         \
-	X(tx_packets)                                                                           \
-	X(tx_payload_bytes)                                                                     \
-	X(rx_packets)                                                                           \
-	X(rx_payload_bytes)                                                                     \
-	X(rx_drop_malformed) X(rx_drop_qpn) X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey) \
-	    X(rx_drop_ack) X(rx_duplicate) X(rx_out_of_sequence) X(tx_ack) X(tx_nak_sequence)   \
-		X(tx_nak_invalid) X(tx_nak_access) X(tx_nak_operational) X(tx_rnr) X(rx_nak)    \
-		    X(rx_rnr) X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits)            \
-			X(req_cqe_error) X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush)   \
-			    X(db_ahead) X(db_fault) X(cq_overrun) X(mem_fault)              \
-				X(rx_drop_qkey) X(rx_drop_message) X(rx_multicast) X(tx_drop_late) \
-				    X(ack_probes)
+/* X(name): one uint64_t each, counted since nic_init. Bytes are those of packets, from the BTH up
+ * to and including pad. What one packet counts does not lie side by side: the compiler would make
+ * vectors of it. */
+#define NIC_COUNTERS(X)                                                                           \
+	X(tx_packets)                                                                             \
+	X(rx_packets)                                                                             \
+	X(tx_bytes)                                                                               \
+	X(rx_bytes)                                                                               \
+	X(rx_drop_malformed)                                                                      \
+	X(rx_drop_qpn) X(rx_drop_state) X(rx_drop_address) X(rx_drop_pkey) X(rx_drop_ack)         \
+	    X(rx_duplicate) X(rx_out_of_sequence) X(tx_ack) X(tx_nak_sequence) X(tx_nak_invalid)  \
+		X(tx_nak_access) X(tx_nak_operational) X(tx_rnr) X(rx_nak) X(rx_rnr)              \
+		    X(ack_timeouts) X(ack_timeouts_untaken) X(retransmits) X(req_cqe_error)       \
+			X(req_cqe_flush) X(resp_cqe_error) X(resp_cqe_flush) X(db_ahead)          \
+			    X(db_fault) X(cq_overrun) X(mem_fault) X(rx_drop_qkey)                \
+				X(rx_drop_message) X(rx_multicast) X(tx_drop_late) X(ack_probes)  \
+				    X(tx_multicast) X(rx_write_requests) X(rx_read_requests)      \
+					X(rx_atomic_requests) X(rx_no_receive) X(rx_nak_sequence) \
+					    X(implied_naks) X(ack_timeouts_last)                  \
+						X(req_remote_invalid) X(req_remote_access)        \
+						    X(req_retries_exceeded) X(req_rnr_exceeded)   \
+							X(resp_local_length)
 
 struct nic_counters {
 #define X(name) uint64_t name;
@@ -509,6 +528,18 @@ struct nic_counters {
 #undef X
 };
 const struct nic_counters *nic_counters(const struct nic *nic);
+
+/*
+ * nic_stats - the same, and the wire's, by the names that Linux has for them.
+ * nic_stats_flows - some of the NIC's flows, from number *from on, at most count_max; returns how
+ * many. *from is then where to go on, 0: these were the last. A call looks at 1,024 places of the
+ * table at most, so it may find less than there are.
+ * nic_stats_qp - one queue pair. -EINVAL: no such one.
+ */
+void nic_stats(const struct nic *nic, uint64_t counters[static STATS_COUNT]);
+uint32_t nic_stats_flows(const struct nic *nic, uint32_t *from, struct stats_flow *flows,
+			 uint32_t count_max);
+int nic_stats_qp(const struct nic *nic, uint32_t qpn, struct stats_flow *flow);
 
 /* Walks every object and ASSERTs the core's own invariants (not what an application wrote). */
 void nic_check(const struct nic *nic);

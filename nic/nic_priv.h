@@ -310,6 +310,7 @@ struct nic_qp {
 	uint32_t heap_pos; /* NIC_HEAP_NONE: not in the timer heap */
 	uint64_t heap_ns;
 	uint64_t cookie;
+	struct stats_flow_counters counters; /* since it was made */
 	bool own_multicast_blocked;
 	/* Of a datagram queue pair, path and dest_qpn are those of the entry that it sends. */
 	struct nic_qp_params params;
@@ -350,6 +351,7 @@ struct nic {
 	struct nic_srq *srqs;
 	struct nic_pd *xrcds;
 
+	uint32_t open_bytes;   /* of the packet that is being made */
 	uint32_t left_packets; /* of nic_run's budget */
 	int64_t left_bytes;
 	uint32_t ready_head; /* queue pair index */
@@ -566,8 +568,7 @@ struct nic_fault nic_mmo_run(struct nic *nic, struct nic_qp *qp, const struct ni
  * ROCE_BTH_SE_F, or 0; pad follows from payload_bytes and is zeroed. */
 uint8_t *nic_tx_open(struct nic *nic, const struct nic_qp *qp, uint8_t opcode, uint8_t bits,
 		     bool ack_req, uint32_t psn, uint32_t payload_bytes);
-void nic_tx_close(struct nic *nic, const struct nic_qp *qp, const uint8_t *bth, uint8_t opcode,
-		  uint32_t payload_bytes);
+void nic_tx_close(struct nic *nic, struct nic_qp *qp, const uint8_t *bth, uint32_t payload_bytes);
 void nic_tx_drop(struct nic *nic);
 
 /* ---- rx.c: packets in ------------------------------------------------------------------------ */
@@ -636,8 +637,9 @@ void nic_resp_established(struct nic *nic, struct nic_qp *qp);
 /* nic_resp_look - reads how many receives there are, if pkt needs one; false: the record makes no
  * sense. */
 bool nic_resp_look(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
-/* nic_resp_allows - whether a request may be carried out, its place in the sequence aside. */
-bool nic_resp_allows(const struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt);
+/* nic_resp_allows - whether a request may be carried out, its place in the sequence aside; counts
+ * one for which there is no receive. */
+bool nic_resp_allows(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt);
 /* nic_resp_explain - tells a trace which check it was that pkt, which gets this answer, failed. */
 void nic_resp_explain(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt,
 		      uint8_t syndrome);

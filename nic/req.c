@@ -287,13 +287,19 @@ void nic_req_store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint6
 	be32_store(reth + ROCE_RETH_LEN_OFF, len_bytes);
 }
 
+static COLD void retransmitted(struct nic *nic, struct nic_qp *qp)
+{
+	nic->counters.retransmits++;
+	qp->counters.retransmits++;
+}
+
 /* PSNs [psn_send, psn_send + count) are on their way. */
 HOT void sent(struct nic *nic, struct nic_qp *qp, uint32_t count)
 {
 	uint32_t before = (qp->psn_high - qp->psn_send) & PSN_MASK;
 
 	if (before != 0)
-		nic->counters.retransmits++;
+		retransmitted(nic, qp);
 	else if (qp->window_psns != 0 && !qp->rtt_timed)
 		nic_rtt_start(nic, qp, qp->psn_send);
 	qp->psn_send = psn_add(qp->psn_send, (int32_t)count);
@@ -335,7 +341,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 		nic_trace_gather(nic, qp, op, wqe, verdict);
 		return fail_operation(nic, qp, op, nic_mem_fault(verdict));
 	}
-	nic_tx_close(nic, qp, bth, opcode, n);
+	nic_tx_close(nic, qp, bth, n);
 	sent(nic, qp, 1);
 	return SENT;
 }
@@ -358,7 +364,7 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 	store_xrceth(bth, info, wqe->srqn);
 	nic_req_store_reth(bth, info, wqe->raddr + off, wqe->rkey,
 			   left < piece_bytes ? left : (uint32_t)piece_bytes);
-	nic_tx_close(nic, qp, bth, opcode, 0);
+	nic_tx_close(nic, qp, bth, 0);
 	sent(nic, qp, piece);
 	return SENT;
 }
@@ -402,7 +408,7 @@ static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct ni
 		be64_store(bth + info->header_bytes, atomic->swap_mask);
 		be64_store(bth + info->header_bytes + 8, atomic->compare_mask);
 	}
-	nic_tx_close(nic, qp, bth, opcode, masks);
+	nic_tx_close(nic, qp, bth, masks);
 	sent(nic, qp, 1);
 	return SENT;
 }

@@ -218,10 +218,11 @@ static enum resp_step classify(const struct nic *nic, const struct nic_qp *qp,
 	return step == RESP_NEXT ? check_request(nic, qp, pkt) : step;
 }
 
-bool nic_resp_allows(const struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt)
+bool nic_resp_allows(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	enum resp_step step = check_request(nic, qp, pkt);
 
+	nic->counters.rx_no_receive += step == RESP_RNR;
 	return step == RESP_SEND || step == RESP_WRITE;
 }
 
@@ -675,10 +676,12 @@ static COLD void refuse(struct nic *nic, struct nic_qp *qp, const struct nic_pkt
 			uint8_t syndrome)
 {
 	nic_resp_explain(nic, qp, pkt, syndrome);
-	if (roce_aeth_kind(syndrome) == ROCE_AETH_RNR)
-		nic_resp_owe_nak(nic, qp, syndrome, qp->epsn);
-	else
+	if (roce_aeth_kind(syndrome) != ROCE_AETH_RNR) {
 		nic_resp_die(nic, qp, (enum roce_nak)syndrome, qp->epsn);
+		return;
+	}
+	nic->counters.rx_no_receive++;
+	nic_resp_owe_nak(nic, qp, syndrome, qp->epsn);
 }
 
 /* The SRQ that a request to an XRC target names. What is not its turn changes nothing. */
@@ -707,12 +710,15 @@ void nic_resp_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 		apply_send(nic, qp, pkt);
 		return;
 	case RESP_WRITE:
+		nic->counters.rx_write_requests += (pkt->info->place & ROCE_FIRST) != 0;
 		apply_write(nic, qp, pkt);
 		return;
 	case RESP_READ:
+		nic->counters.rx_read_requests++;
 		apply_read(nic, qp, pkt);
 		return;
 	case RESP_ATOMIC:
+		nic->counters.rx_atomic_requests++;
 		apply_atomic(nic, qp, pkt);
 		return;
 	case RESP_DUPLICATE:

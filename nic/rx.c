@@ -119,7 +119,8 @@ HOT void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *
 	}
 	if (nic->env->packet)
 		nic->env->packet(nic->env->ctx, false, &qp->params.path, rx->bth, rx->len_bytes);
-	nic->counters.rx_payload_bytes += pkt->payload_bytes;
+	qp->counters.rx_packets++;
+	qp->counters.rx_payload_bytes += pkt->payload_bytes;
 	nic->now_qp = qp;
 	nic->now_responds = request;
 	if (qp->type == NIC_QP_UC)
@@ -138,6 +139,7 @@ void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
 
 	nic->now_ns = now_ns;
 	nic->counters.rx_packets++;
+	nic->counters.rx_bytes += rx->len_bytes;
 	if (!decode(&pkt, rx)) {
 		nic->counters.rx_drop_malformed++;
 		return;

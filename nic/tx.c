@@ -10,9 +10,11 @@ uint8_t *nic_tx_open(struct nic *nic, const struct nic_qp *qp, uint8_t opcode, u
 {
 	uint32_t head = roce_opcodes[opcode].header_bytes;
 	uint32_t pad = roce_pad_bytes(payload_bytes);
-	uint8_t *bth = nic->env->tx_reserve(nic->env->ctx, &qp->params.path, qp->params.dest_qpn,
-					    head + payload_bytes + pad);
+	uint8_t *bth;
 
+	nic->open_bytes = head + payload_bytes + pad;
+	bth = nic->env->tx_reserve(nic->env->ctx, &qp->params.path, qp->params.dest_qpn,
+				   nic->open_bytes);
 	if (!bth)
 		return NULL;
 	/* [IBTA1 9.2]: opcode, SE and pad, P_Key; destination; AckReq and PSN. */
@@ -25,18 +27,17 @@ uint8_t *nic_tx_open(struct nic *nic, const struct nic_qp *qp, uint8_t opcode, u
 	return bth;
 }
 
-void nic_tx_close(struct nic *nic, const struct nic_qp *qp, const uint8_t *bth, uint8_t opcode,
-		  uint32_t payload_bytes)
+void nic_tx_close(struct nic *nic, struct nic_qp *qp, const uint8_t *bth, uint32_t payload_bytes)
 {
 	const struct nic_env *env = nic->env;
 
 	if (env->packet)
-		env->packet(env->ctx, true, &qp->params.path, bth,
-			    roce_opcodes[opcode].header_bytes + payload_bytes +
-				roce_pad_bytes(payload_bytes));
+		env->packet(env->ctx, true, &qp->params.path, bth, nic->open_bytes);
 	env->tx_commit(env->ctx);
 	nic->counters.tx_packets++;
-	nic->counters.tx_payload_bytes += payload_bytes;
+	nic->counters.tx_bytes += nic->open_bytes;
+	qp->counters.tx_packets++;
+	qp->counters.tx_payload_bytes += payload_bytes;
 	nic->left_packets--;
 	nic->left_bytes -= payload_bytes;
 }

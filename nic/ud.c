@@ -179,6 +179,12 @@ static void fill_grh(const struct nic *nic, uint8_t *grh, const struct nic_path 
 
 /* ---- in: the receive ------------------------------------------------------------------------- */
 
+static COLD void no_receive(struct nic *nic, const struct nic_qp *qp)
+{
+	nic->counters.rx_no_receive++;
+	nic_trace_deny(nic, qp, 0, TRACE_BY_NO_RECEIVE);
+}
+
 /* Whether there is a receive for it, in nic->rx_wqe, that is long enough. Else it is lost, and the
  * receive is the next one's [IBTA1 9.8.3]. */
 static bool take_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
@@ -196,7 +202,7 @@ static bool take_receive(struct nic *nic, struct nic_qp *qp, const struct nic_pk
 	if (nic_resp_has_receive(nic, qp))
 		nic_trace_deny_short(nic, qp, (uint64_t)ROCE_GRH_BYTES + pkt->payload_bytes);
 	else
-		nic_trace_deny(nic, qp, 0, TRACE_BY_NO_RECEIVE);
+		no_receive(nic, qp);
 	return false;
 }
 
@@ -250,7 +256,8 @@ void nic_ud_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 		return;
 	path = path_of(nic, rx);
 	tell_packet(nic, &path, rx);
-	nic->counters.rx_payload_bytes += pkt->payload_bytes;
+	qp->counters.rx_packets++;
+	qp->counters.rx_payload_bytes += pkt->payload_bytes;
 	verdict = fill_receive(nic, qp, pkt, &path);
 	if (verdict != NIC_MEM_OK) {
 		nic_trace_scatter(nic, qp, NULL, &nic->rx_wqe, ROCE_GRH_BYTES, pkt->payload_bytes,

@@ -150,7 +150,7 @@ static enum sent make_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 		fail(nic, qp, nic_mem_fault(verdict));
 		return FAILED;
 	}
-	nic_tx_close(nic, qp, bth, opcode, n);
+	nic_tx_close(nic, qp, bth, n);
 	return SENT;
 }
 
@@ -170,6 +170,7 @@ static enum sent send_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 		qp->params.dest_qpn = wqe->dqpn;
 	}
 	sent = make_packet(nic, qp, op, wqe);
+	nic->counters.tx_multicast += sent == SENT && qp->params.dest_qpn == ROCE_QPN_MASK;
 	if (sent == SENT)
 		qp->psn_una = qp->psn_high = qp->psn_send = psn_add(qp->psn_send, 1);
 	return sent;

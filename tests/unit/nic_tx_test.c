@@ -29,7 +29,7 @@ static void headers_and_pad(void **state)
 
 		assert_non_null(bth);
 		memset(bth + 12, 0x77, n);
-		nic_tx_close(nic, qp, bth, ROCE_OP_RC_SEND_ONLY, n);
+		nic_tx_close(nic, qp, bth, n);
 		pkt = fake_pkt(b.w, n);
 		assert_int_equal(pkt.opcode, ROCE_OP_RC_SEND_ONLY);
 		assert_int_equal(pkt.se, n & 1);
@@ -44,7 +44,10 @@ static void headers_and_pad(void **state)
 			assert_int_equal(pkt.payload[n + i], 0);
 	}
 	assert_int_equal(nic_counters(nic)->tx_packets, 9);
-	assert_int_equal(nic_counters(nic)->tx_payload_bytes, 36);
+	/* 0 to 8 bytes, each with a BTH of 12 and its pad. */
+	assert_int_equal(nic_counters(nic)->tx_bytes, 9 * 12 + 4 * 4 + 4 * 8);
+	assert_int_equal(qp->counters.tx_packets, 9);
+	assert_int_equal(qp->counters.tx_payload_bytes, 36);
 	bed_close(&b);
 }
 

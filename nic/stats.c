@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stats.c - what the NIC has counted, by the names that Linux gives it: docs/SOURCES.md says what
+ * of ours each one is.
+ */
+#include "nic/nic_priv.h"
+
+#include <linux/errno.h>
+
+/* Places of the table that one call looks at. */
+enum { LOOKS_MAX = 1024 };
+
+static void take_requester(const struct nic_counters *c, uint64_t v[static STATS_COUNT])
+{
+	v[STATS_rnr_nak_retry_err] = c->rx_rnr - c->req_rnr_exceeded;
+	v[STATS_packet_seq_err] = c->rx_nak_sequence;
+	v[STATS_implied_nak_seq_err] = c->implied_naks;
+	v[STATS_local_ack_timeout_err] = c->ack_timeouts - c->ack_timeouts_last;
+	v[STATS_req_cqe_error] = c->req_cqe_error + c->req_cqe_flush;
+	v[STATS_req_cqe_flush_error] = c->req_cqe_flush;
+	v[STATS_req_remote_invalid_request] = c->req_remote_invalid;
+	v[STATS_req_remote_access_errors] = c->req_remote_access;
+	v[STATS_req_transport_retries_exceeded] = c->req_retries_exceeded;
+	v[STATS_req_rnr_retries_exceeded] = c->req_rnr_exceeded;
+	v[STATS_roce_adp_retrans] = c->ack_probes;
+}
+
+static void take_responder(const struct nic_counters *c, uint64_t v[static STATS_COUNT])
+{
+	v[STATS_rx_write_requests] = c->rx_write_requests;
+	v[STATS_rx_read_requests] = c->rx_read_requests;
+	v[STATS_rx_atomic_requests] = c->rx_atomic_requests;
+	v[STATS_out_of_buffer] = c->rx_no_receive;
+	v[STATS_out_of_sequence] = c->rx_out_of_sequence;
+	v[STATS_duplicate_request] = c->rx_duplicate;
+	v[STATS_resp_local_length_error] = c->resp_local_length;
+	v[STATS_resp_cqe_error] = c->resp_cqe_error + c->resp_cqe_flush;
+	v[STATS_resp_cqe_flush_error] = c->resp_cqe_flush;
+	v[STATS_resp_remote_access_errors] = c->tx_nak_access;
+}
+
+/* Those of the wire are its own to count. */
+static void take_port(const struct nic_counters *c, const struct nic_wire_counters *wire,
+		      uint64_t v[static STATS_COUNT])
+{
+	v[STATS_rx_icrc_encapsulated] = wire->rx_icrc;
+	v[STATS_port_xmit_data] = c->tx_bytes / 4;
+	v[STATS_port_xmit_packets] = c->tx_packets;
+	v[STATS_port_rcv_data] = c->rx_bytes / 4;
+	v[STATS_port_rcv_packets] = c->rx_packets;
+	v[STATS_port_rcv_errors] = c->rx_drop_malformed + wire->rx_malformed + wire->rx_icrc;
+	v[STATS_port_xmit_discards] = c->tx_drop_late + wire->tx_discards;
+	v[STATS_multicast_xmit_packets] = c->tx_multicast;
+	v[STATS_multicast_rcv_packets] = c->rx_multicast;
+	v[STATS_unicast_xmit_packets] = c->tx_packets - c->tx_multicast;
+	v[STATS_unicast_rcv_packets] = c->rx_packets - c->rx_multicast;
+}
+
+void nic_stats(const struct nic *nic, uint64_t counters[static STATS_COUNT])
+{
+	struct nic_wire_counters wire = {0};
+
+	if (nic->env->wire_counters)
+		nic->env->wire_counters(nic->env->ctx, &wire);
+	take_requester(&nic->counters, counters);
+	take_responder(&nic->counters, counters);
+	take_port(&nic->counters, &wire, counters);
+}
+
+static uint8_t type_of(enum nic_qp_type type)
+{
+	switch (type) {
+	case NIC_QP_RC:
+		return STATS_TYPE_RC;
+	case NIC_QP_UC:
+		return STATS_TYPE_UC;
+	case NIC_QP_UD:
+		return STATS_TYPE_UD;
+	case NIC_QP_XRC_INI:
+		return STATS_TYPE_XRC_INI;
+	case NIC_QP_XRC_TGT:
+		return STATS_TYPE_XRC_TGT;
+	}
+	return STATS_TYPE_OTHER;
+}
+
+static uint8_t state_of(enum nic_qp_state state)
+{
+	switch (state) {
+	case NIC_QP_RESET:
+		return STATS_STATE_RESET;
+	case NIC_QP_INIT:
+		return STATS_STATE_INIT;
+	case NIC_QP_RTR:
+		return STATS_STATE_RTR;
+	case NIC_QP_RTS:
+		return STATS_STATE_RTS;
+	case NIC_QP_SQD:
+		return STATS_STATE_SQD;
+	case NIC_QP_SQE:
+		return STATS_STATE_SQE;
+	case NIC_QP_ERR:
+		return STATS_STATE_ERR;
+	case NIC_QP_STATE_COUNT:
+		break;
+	}
+	return STATS_STATE_OTHER;
+}
+
+/* Whether it has a peer: params.path and dest_qpn of a datagram queue pair are those of an entry.
+ */
+static bool is_connected(const struct nic_qp *qp)
+{
+	return (qp->type == NIC_QP_RC || qp->type == NIC_QP_UC || qp->type == NIC_QP_XRC_INI ||
+		qp->type == NIC_QP_XRC_TGT) &&
+	       qp->state != NIC_QP_RESET && qp->state != NIC_QP_INIT;
+}
+
+static void flow_of_qp(const struct nic_qp *qp, struct stats_flow *flow)
+{
+	*flow = (struct stats_flow){
+	    .qpn = qp->number,
+	    .type = type_of((enum nic_qp_type)qp->type),
+	    .state = state_of((enum nic_qp_state)qp->state),
+	    .rtt_ns = qp->srtt_ns,
+	    .counters = qp->counters,
+	};
+	if (!is_connected(qp))
+		return;
+	flow->dest_qpn = qp->params.dest_qpn;
+	flow->sl = qp->params.path.sl;
+	flow->sgid_index = qp->params.path.sgid_index;
+	flow->dlid = qp->params.path.dlid;
+	memcpy(flow->dgid, qp->params.path.dgid, sizeof(flow->dgid));
+}
+
+uint32_t nic_stats_flows(const struct nic *nic, uint32_t *from, struct stats_flow *flows,
+			 uint32_t count_max)
+{
+	uint32_t count = 0, at = *from;
+
+	for (uint32_t i = 0; i < LOOKS_MAX && count < count_max; i++, at++) {
+		if (at >= nic->qp_slots.fresh) {
+			at = 0;
+			break;
+		}
+		if (nic->qps[at].live)
+			flow_of_qp(&nic->qps[at], &flows[count++]);
+	}
+	*from = at < nic->qp_slots.fresh ? at : 0;
+	return count;
+}
+
+int nic_stats_qp(const struct nic *nic, uint32_t qpn, struct stats_flow *flow)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	flow_of_qp(qp, flow);
+	return 0;
+}

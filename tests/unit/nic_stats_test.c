@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shows: what each counter that Linux has a name for counts, and what a queue pair's own ones do;
+ * that a snapshot of many queue pairs comes in bounded parts, each of them once.
+ * How: two NICs of tests/support/fake_nic.h, with packets lost on purpose.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <linux/errno.h>
+#include <string.h>
+
+#include "nic/nic_priv.h"
+#include "tests/support/nic_bed.h"
+
+enum { TIMEOUT_NS = 67108864 };
+
+static uint64_t counter(const struct bed *b, uint32_t nic, enum stats_counter which)
+{
+	uint64_t counters[STATS_COUNT];
+
+	nic_stats(b->w->nics[nic], counters);
+	return counters[which];
+}
+
+#define A(name) counter(&b, 0, STATS_##name)
+#define B(name) counter(&b, 1, STATS_##name)
+
+static struct stats_flow flow(const struct bed *b, uint32_t nic, uint32_t qpn)
+{
+	struct stats_flow flow;
+
+	assert_int_equal(nic_stats_qp(b->w->nics[nic], qpn, &flow), 0);
+	return flow;
+}
+
+/* Nothing lost: packets, bytes and requests, and no counter of trouble. */
+static void a_good_path(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct stats_flow at_a, at_b;
+	uint64_t counters[STATS_COUNT];
+
+	(void)state;
+	bed_post(&b, WQE_OP_WRITE, 5001);
+	bed_post(&b, WQE_OP_READ, 2048);
+	bed_post(&b, WQE_OP_ATOMIC_FA, 8);
+	fake_settle(b.w);
+	assert_int_equal(B(rx_write_requests), 1);
+	assert_int_equal(B(rx_read_requests), 1);
+	assert_int_equal(B(rx_atomic_requests), 1);
+	assert_int_equal(A(port_xmit_packets), B(port_rcv_packets));
+	assert_int_equal(A(port_rcv_packets), B(port_xmit_packets));
+	assert_int_equal(A(port_xmit_data), B(port_rcv_data));
+	assert_int_equal(A(port_xmit_data), (5001 + 3 + 7 * 12 + 2 * 16 + 28) / 4);
+	assert_int_equal(A(unicast_xmit_packets), 7);
+	at_a = flow(&b, 0, b.pair.a.qpn);
+	at_b = flow(&b, 1, b.pair.b.qpn);
+	assert_int_equal(at_a.counters.tx_packets, 7);
+	assert_int_equal(at_a.counters.tx_payload_bytes, 5001);
+	assert_int_equal(at_b.counters.rx_packets, 7);
+	assert_int_equal(at_b.counters.rx_payload_bytes, 5001);
+	assert_int_equal(at_b.counters.tx_payload_bytes, 2048);
+	assert_int_equal(at_a.counters.rx_payload_bytes, 2048);
+	assert_int_equal(at_a.type, STATS_TYPE_RC);
+	assert_int_equal(at_a.state, STATS_STATE_RTS);
+	assert_int_equal(at_a.dest_qpn, b.pair.b.qpn);
+	nic_stats(b.w->nics[0], counters);
+	for (unsigned int i = STATS_out_of_buffer; i < STATS_HW_COUNT; i++)
+		assert_int_equal(counters[i], 0);
+	bed_close(&b);
+}
+
+/* The second of four packets is lost: a gap there, a NAK here, three packets again. */
+static void a_gap(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct stats_flow at_a;
+
+	(void)state;
+	bed_post(&b, WQE_OP_WRITE, 4096);
+	assert_int_equal(b.w->queue_count, 4);
+	fake_drop(b.w, 1);
+	fake_settle(b.w);
+	assert_int_equal(B(out_of_sequence), 2);
+	assert_int_equal(A(packet_seq_err), 1);
+	assert_int_equal(A(local_ack_timeout_err), 0);
+	assert_int_equal(B(rx_write_requests), 1);
+	at_a = flow(&b, 0, b.pair.a.qpn);
+	assert_int_equal(at_a.counters.sequence_naks, 1);
+	assert_int_equal(at_a.counters.retransmits, 3);
+	assert_int_equal(at_a.counters.tx_packets, 7);
+	bed_close(&b);
+}
+
+/* The acknowledgement is lost: a timeout here, a duplicate there. */
+static void a_silence(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct stats_flow at_a;
+
+	(void)state;
+	bed_post(&b, WQE_OP_WRITE, 8);
+	fake_deliver(b.w, 0);
+	fake_drop(b.w, 0);
+	fake_advance(b.w, TIMEOUT_NS);
+	fake_settle(b.w);
+	assert_int_equal(A(local_ack_timeout_err), 1);
+	assert_int_equal(B(duplicate_request), 1);
+	assert_int_equal(A(roce_adp_retrans), 0);
+	at_a = flow(&b, 0, b.pair.a.qpn);
+	assert_int_equal(at_a.counters.ack_timeouts, 1);
+	assert_int_equal(at_a.counters.retransmits, 1);
+	bed_close(&b);
+}
+
+/* No answer at all: the last timeout is not one of those that were survived. */
+static void no_answer(void **state)
+{
+	struct fake_opts opts = {.retry_count = 1};
+	struct bed b = bed_open(&opts);
+	uint16_t index;
+
+	(void)state;
+	index = bed_post(&b, WQE_OP_WRITE, 8);
+	fake_drop(b.w, 0);
+	fake_advance(b.w, TIMEOUT_NS);
+	fake_drop(b.w, 0);
+	fake_advance(b.w, TIMEOUT_NS);
+	expect_error(&b.pair.a.send_cq, CQE_REQ_ERR, index, CQE_SYND_RETRY_EXC,
+		     CQE_VENDOR_RETRY_EXC);
+	assert_int_equal(A(local_ack_timeout_err), 1);
+	assert_int_equal(A(req_transport_retries_exceeded), 1);
+	assert_int_equal(A(req_cqe_error), 1);
+	assert_int_equal(A(req_cqe_flush_error), 0);
+	assert_int_equal(flow(&b, 0, b.pair.a.qpn).state, STATS_STATE_ERR);
+	bed_close(&b);
+}
+
+/* No receive: out of buffers there, an RNR NAK here. */
+static void no_receive(void **state)
+{
+	struct fake_opts opts = {.rnr_retry = 1};
+	struct bed b = bed_open(&opts);
+
+	(void)state;
+	bed_post(&b, WQE_OP_SEND, 8);
+	fake_settle(b.w);
+	assert_int_equal(B(out_of_buffer), 1);
+	assert_int_equal(A(rnr_nak_retry_err), 1);
+	assert_int_equal(flow(&b, 0, b.pair.a.qpn).counters.rnr_naks, 1);
+	fake_advance(b.w, 1000000);
+	fake_settle(b.w);
+	assert_int_equal(B(out_of_buffer), 2);
+	assert_int_equal(A(rnr_nak_retry_err), 1);
+	assert_int_equal(A(req_rnr_retries_exceeded), 1);
+	bed_close(&b);
+}
+
+static void a_datagram_without_receive(void **state)
+{
+	struct fake_opts opts = {.type = NIC_QP_UD};
+	struct bed b = bed_open(&opts);
+	struct fake_address to = fake_to(&b.pair.b);
+	struct fake_wr wr = bed_wr(&b, WQE_OP_SEND, 100);
+	struct stats_flow at_a;
+
+	(void)state;
+	wr.to = &to;
+	fake_post(&b.pair.a, &wr);
+	fake_ring(&b.pair.a);
+	fake_settle(b.w);
+	assert_int_equal(B(out_of_buffer), 1);
+	at_a = flow(&b, 0, b.pair.a.qpn);
+	assert_int_equal(at_a.type, STATS_TYPE_UD);
+	assert_int_equal(at_a.dest_qpn, 0);
+	bed_close(&b);
+}
+
+static void a_key_that_is_none(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct fake_wr wr = bed_wr(&b, WQE_OP_WRITE, 8);
+
+	(void)state;
+	wr.rkey ^= 1;
+	fake_post(&b.pair.a, &wr);
+	fake_ring(&b.pair.a);
+	bed_post(&b, WQE_OP_WRITE, 8);
+	fake_settle(b.w);
+	assert_int_equal(B(resp_remote_access_errors), 1);
+	assert_int_equal(A(req_remote_access_errors), 1);
+	assert_int_equal(A(req_cqe_error), 2); /* of which one was flushed */
+	assert_int_equal(A(req_cqe_flush_error), 1);
+	bed_close(&b);
+}
+
+/* An answer behind a READ whose own answer is lost. */
+static void an_implied_nak(void **state)
+{
+	struct bed b = bed_open(NULL);
+
+	(void)state;
+	bed_post(&b, WQE_OP_READ, 8);
+	bed_post(&b, WQE_OP_WRITE, 8);
+	assert_int_equal(b.w->queue_count, 2);
+	fake_deliver(b.w, 0);
+	fake_deliver(b.w, 0);
+	fake_drop(b.w, 0);
+	fake_settle(b.w);
+	assert_int_equal(A(implied_nak_seq_err), 1);
+	assert_int_equal(A(packet_seq_err), 0);
+	bed_close(&b);
+}
+
+/* What the wire counts is asked of the wire. */
+static void wire_counters(void *ctx, struct nic_wire_counters *counters)
+{
+	(void)ctx;
+	*counters = (struct nic_wire_counters){.rx_malformed = 2, .rx_icrc = 3, .tx_discards = 5};
+}
+
+static void the_wires_own(void **state)
+{
+	struct bed b = bed_open(NULL);
+
+	(void)state;
+	assert_int_equal(A(rx_icrc_encapsulated), 0);
+	b.w->envs[0].wire_counters = wire_counters;
+	assert_int_equal(A(rx_icrc_encapsulated), 3);
+	assert_int_equal(A(port_rcv_errors), 5);
+	assert_int_equal(A(port_xmit_discards), 5);
+	bed_close(&b);
+}
+
+/* To make more queue pairs like this one, on the same rings: nothing is posted. */
+static struct nic_qp_attr attr_of(const struct nic *nic, uint32_t qpn)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	return (struct nic_qp_attr){
+	    .type = NIC_QP_RC,
+	    .pdn = qp->pdn,
+	    .cqn_send = qp->cqn_send,
+	    .cqn_recv = qp->cqn_recv,
+	    .buf_va = qp->sq_va,
+	    .db_va = qp->db_va,
+	    .sq_wqebb_count = 4,
+	};
+}
+
+/* A number that is used again starts with nothing counted. */
+static void a_new_queue_pair(void **state)
+{
+	struct bed b = bed_open(NULL);
+	struct fake_qp *a = &b.pair.a;
+	uint32_t index = nic_qp_find(b.w->nics[0], a->qpn)->index;
+	struct nic_qp_attr attr;
+
+	(void)state;
+	bed_post(&b, WQE_OP_WRITE, 8);
+	fake_settle(b.w);
+	assert_int_equal(flow(&b, 0, a->qpn).counters.tx_packets, 1);
+	attr = attr_of(b.w->nics[0], a->qpn);
+	assert_int_equal(nic_qp_destroy(b.w->nics[0], a->qpn), 0);
+	assert_int_equal(nic_stats_qp(b.w->nics[0], a->qpn, &(struct stats_flow){0}), -EINVAL);
+	for (uint32_t qpn = 0; qpn != a->qpn;)
+		assert_int_equal(nic_qp_create(b.w->nics[0], &attr, &qpn), 0);
+	assert_int_equal(nic_qp_find(b.w->nics[0], a->qpn)->index, index);
+	assert_int_equal(flow(&b, 0, a->qpn).counters.tx_packets, 0);
+	bed_close(&b);
+}
+
+/* Many queue pairs, with holes: each comes once, in parts no larger than asked for. */
+static void parts(void **state)
+{
+	enum { COUNT = 1500, PART = 64 };
+	struct bed b = bed_open(NULL);
+	struct nic *nic = b.w->nics[0];
+	struct stats_flow flows[PART + 1];
+	struct nic_qp_attr attr;
+	uint32_t qpns[COUNT], from = 0, seen = 0, calls = 0, last = 0;
+
+	(void)state;
+	attr = attr_of(nic, b.pair.a.qpn);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(nic_qp_create(nic, &attr, &qpns[i]), 0);
+	for (int i = 0; i < COUNT; i++)
+		if (i >= 100 && i < 1300)
+			assert_int_equal(nic_qp_destroy(nic, qpns[i]), 0);
+	do {
+		uint32_t was = from, got;
+
+		flows[PART].qpn = 0xdead;
+		got = nic_stats_flows(nic, &from, flows, PART);
+		assert_int_equal(flows[PART].qpn, 0xdead);
+		assert_true(got <= PART && (from == 0 || from > was));
+		for (uint32_t i = 0; i < got; i++) {
+			assert_true(flows[i].qpn > last);
+			last = flows[i].qpn;
+		}
+		seen += got;
+		calls++;
+	} while (from != 0);
+	assert_int_equal(seen, 1 + 100 + 200);
+	assert_true(calls <= 7);
+	/* From beyond the end: none. */
+	from = 1u << 30;
+	assert_int_equal(nic_stats_flows(nic, &from, flows, PART), 0);
+	assert_int_equal(from, 0);
+	bed_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_good_path),
+	    cmocka_unit_test(a_gap),
+	    cmocka_unit_test(a_silence),
+	    cmocka_unit_test(no_answer),
+	    cmocka_unit_test(no_receive),
+	    cmocka_unit_test(a_datagram_without_receive),
+	    cmocka_unit_test(a_key_that_is_none),
+	    cmocka_unit_test(an_implied_nak),
+	    cmocka_unit_test(the_wires_own),
+	    cmocka_unit_test(a_new_queue_pair),
+	    cmocka_unit_test(parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,8 +2,6 @@
 /* stats.c - names of counters, and what a message of another process has to be. */
 #include "abi/stats.h"
 
-#include <string.h>
-
 _Static_assert(sizeof(struct stats_flow_counters) == STATS_FLOW_COUNT * sizeof(uint64_t),
 	       "counters are an array with names");
 
@@ -12,11 +10,20 @@ const char *const stats_names[STATS_COUNT] = {STATS_HW_COUNTERS(X) STATS_PORT_CO
 const char *const stats_flow_names[STATS_FLOW_COUNT] = {STATS_FLOW_COUNTERS(X)};
 #undef X
 
+static bool is_same(const char *a, const char *b)
+{
+	while (*a != '\0' && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
 enum stats_counter stats_find(const char *name)
 {
 	unsigned int i = 0;
 
-	while (i < STATS_COUNT && strcmp(stats_names[i], name) != 0)
+	while (i < STATS_COUNT && !is_same(stats_names[i], name))
 		i++;
 	return (enum stats_counter)i;
 }

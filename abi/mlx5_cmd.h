@@ -171,6 +171,8 @@ enum {
 #define CMD_QP_OPT_MASK   CMD_FIELD(0x10, 0, 32) /* of an edge: optional parameters */
 #define CMD_QP_EXTENDED   CMD_FIELD(8, 31, 1)    /* of an edge: more follows the context */
 #define CMD_QP_WQ_UMEM_ID CMD_FIELD(0x108, 0, 32)
+#define CMD_QP_ECE        CMD_FIELD(0x14, 0, 32) /* of CREATE_QP, an edge, QUERY_QP's answer */
+#define CMD_OUT_ECE       CMD_FIELD(0x0c, 0, 32) /* of the answers of CREATE_QP and an edge */
 
 /* Bits of CMD_QP_OPT_MASK [linux mlx5/qp.h mlx5_qp_optpar]. */
 enum {

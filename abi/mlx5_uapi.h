@@ -55,15 +55,6 @@ static inline uint64_t uv_mlx5_mmap_index(uint64_t offset)
 	return page >> UV_MLX5_MMAP_INDEX_HIGH_SHIFT << 8 | (page & UV_MLX5_MMAP_INDEX_MASK);
 }
 
-/*
- * Options of enhanced connection establishment. What the bits mean is not documented, so their
- * names are ours. Drivers create queue pairs with the first, "start from version 1" [rdma-core
- * mlx5]; a card with congestion control by round trip time answers 0x30000002 [cases 24].
- */
-enum {
-	UV_MLX5_ECE_VERSION_1 = 0x10000000,
-};
-
 /* What the headers of Linux 6.1 do not have yet [rdma-core v64.0, its kernel-headers]; in the
  * comments, the release of rdma-core that first asks for it. */
 enum {

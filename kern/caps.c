@@ -54,6 +54,7 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x34, 0, 8, KERN_PORT);                      /* num_ports: the same */
 	/* UCX uses DevX where this is 30, and then needs RMPs [ucx-mlx5]. */
 	set(cap, 0x38, 24, 5, rmps ? config->message_max_bytes_log2 : 0); /* log_max_msg */
+	set(cap, 0x38, 31, 1, 1);                             /* ece_support */
 	set(cap, 0x70, 24, 5, rmps);                          /* log_max_rmp */
 	set(cap, 0x3c, 0, 4, 1);                              /* cqe_version */
 	set(cap, 0x40, 2, 1, !config->link_infiniband);       /* roce */

@@ -113,10 +113,21 @@ static enum cmd_status find_memory(struct kern_cmd *cmd, const uint8_t *qpc,
 	return CMD_OK;
 }
 
+/* Whatever was asked for, the answer says what the queue pair has now. */
+static void answer_ece(struct kern_cmd *cmd, uint32_t qpn)
+{
+	struct nic_qp_params params;
+	int error = nic_qp_query(cmd->call->kern->nic, qpn, &params);
+
+	ASSERT(!error);
+	cmd_set(cmd->out, CMD_OUT_ECE, params.ece);
+}
+
 enum cmd_status kern_cmd_create_qp(struct kern_cmd *cmd)
 {
 	const uint8_t *qpc = cmd->in + QPC;
-	struct nic_qp_attr attr = {.cookie = kern_object_handle(cmd->object)};
+	struct nic_qp_attr attr = {.cookie = kern_object_handle(cmd->object),
+				   .ece = cmd_get(cmd->in, CMD_QP_ECE)};
 	struct kern_object *uses[KERN_USES_MAX] = {NULL};
 	enum cmd_status status = read_type(cmd, qpc, &attr);
 	uint32_t qpn;
@@ -135,6 +146,7 @@ enum cmd_status kern_cmd_create_qp(struct kern_cmd *cmd)
 	for (unsigned int i = 0; i < KERN_USES_MAX; i++)
 		if (uses[i])
 			kern_object_use(cmd->object, i, uses[i]);
+	answer_ece(cmd, qpn);
 	return kern_cmd_made(cmd, qpn);
 }
 
@@ -237,6 +249,14 @@ static void params_from(const uint8_t *qpc, struct nic_qp_params *params)
 	params->dest_qpn = cmd_get(qpc, CMD_QPC_REMOTE_QPN);
 }
 
+/* 0: the peer has said nothing. */
+static void read_ece(const struct kern_cmd *cmd, struct nic_qp_params *params)
+{
+	params->ece = cmd_get(cmd->in, CMD_QP_ECE);
+	if (params->ece != 0)
+		params->set |= SET(ECE);
+}
+
 /* The rights that the edge leaves the queue pair with, and what else the mask adds. */
 static void mark_optional(const uint8_t *qpc, uint32_t mask, uint32_t access_now,
 			  struct nic_qp_params *params)
@@ -306,6 +326,7 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 		if (mask & ~edge->optional)
 			return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_QP_OPT_MASK.word);
 		params_from(cmd->in + QPC, &params);
+		read_ece(cmd, &params);
 		mark_optional(cmd->in + QPC, mask, now.access, &params);
 		status = read_path(cmd, &params);
 		if (status == CMD_OK)
@@ -317,6 +338,7 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 	if (!error && (mask & CMD_QP_OPT_DRAIN_SIGERR))
 		error = nic_qp_drain_on_sig_error(nic, cmd->object->number,
 						  cmd_get(cmd->in + QPC, CMD_QPC_DRAIN_SIGERR));
+	answer_ece(cmd, cmd->object->number);
 	return kern_cmd_result(cmd, error, QPC);
 }
 
@@ -413,6 +435,7 @@ enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd)
 	if (!error)
 		error = nic_qp_made(kern->nic, qp->number, &made);
 	ASSERT(!error);
+	cmd_set(cmd->out, CMD_QP_ECE, params.ece);
 	made_to(qp, &made, qpc);
 	params_to(&params, qpc);
 	if (params.state == NIC_QP_SQD && nic_qp_sq_is_drained(kern->nic, qp->number))

@@ -229,6 +229,7 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	    .sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL,
 	    .own_multicast_blocked = args->flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
 	    .rq_signed = driver->flags & MLX5_QP_FLAG_SIGNATURE,
+	    .ece = driver->ece_options,
 	    .cookie = kern_object_handle(qp),
 	};
 
@@ -246,7 +247,6 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 	qp->cap = args->cap;
 	qp->rq_wqe_count = args->rq_wqe_count;
 	qp->sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
-	qp->ece_options = args->driver.ece_options & KERN_ECE_OPTIONS;
 	qp->next_open = kern_object_handle(qp);
 	if (args->type != NIC_QP_XRC_TGT)
 		kern_bfreg_take(qp, &args->driver);
@@ -268,11 +268,13 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 
 static int write_response(struct kern_call *call, const struct kern_object *qp)
 {
-	struct mlx5_ib_create_qp_resp resp = {
-	    .bfreg_index = kern_bfreg_answer(qp),
-	    .ece_options = qp->ece_options,
-	};
-	int error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	struct mlx5_ib_create_qp_resp resp = {.bfreg_index = kern_bfreg_answer(qp)};
+	struct nic_qp_params params;
+	int error = nic_qp_query(call->kern->nic, qp->number, &params);
+
+	ASSERT(!error);
+	resp.ece_options = params.ece;
+	error = kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
 
 	/* The capabilities go back as they came: the driver computed them [uverbs.md 3.4]. */
 	if (!error)

@@ -223,8 +223,8 @@ static int params_from(const struct kern *kern, const struct ib_uverbs_modify_qp
 	return req->attr_mask & UV_QP_AV ? path_from(kern, &req->dest, &params->path) : 0;
 }
 
-/* ece_options: what the peers have agreed on; 0: nothing new. Beyond what this device has, they
- * are dropped. */
+/* ece_options: what the peer offers or has agreed to, and then what the queue pair has; 0: the peer
+ * says nothing. */
 static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint32_t *ece_options)
 {
 	struct kern *kern = call->kern;
@@ -248,9 +248,14 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint3
 		params.path.udp_sport = kern_udp_sport(
 		    params.path.flow_label, qp->number,
 		    params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
+	if (*ece_options != 0)
+		params.set |= NIC_QP_SET_ECE_F;
+	params.ece = *ece_options;
 	error = nic_qp_modify(kern->nic, qp->number, &params, call->now_ns);
-	if (!error && *ece_options != 0)
-		*ece_options = qp->ece_options = *ece_options & KERN_ECE_OPTIONS;
+	if (!error && *ece_options != 0) {
+		error = nic_qp_query(kern->nic, qp->number, &now);
+		*ece_options = now.ece;
+	}
 	return error;
 }
 
@@ -276,7 +281,6 @@ static int read_driver_part(struct kern_call *call, uint32_t *ece_options)
 	return 0;
 }
 
-/* Only where there was something to agree on [linux mlx5_ib_modify_qp]. */
 static int write_driver_part(struct kern_call *call, uint32_t ece_options)
 {
 	struct mlx5_ib_modify_qp_resp resp = {
@@ -284,7 +288,7 @@ static int write_driver_part(struct kern_call *call, uint32_t ece_options)
 	    .ece_options = ece_options,
 	};
 
-	if (ece_options == 0 || kern_call_len(call, UVERBS_ATTR_UHW_OUT) < resp.response_length)
+	if (kern_call_len(call, UVERBS_ATTR_UHW_OUT) < resp.response_length)
 		return 0;
 	return kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, resp.response_length);
 }
@@ -310,6 +314,7 @@ int kern_write_modify_qp_ex(struct kern_call *call)
 	struct ib_uverbs_ex_modify_qp req;
 	struct ib_uverbs_ex_modify_qp_resp resp = {.response_length = sizeof(resp)};
 	uint32_t ece_options;
+	bool ece_asked;
 	int error;
 
 	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
@@ -317,12 +322,13 @@ int kern_write_modify_qp_ex(struct kern_call *call)
 		error = read_driver_part(call, &ece_options);
 	if (error)
 		return error;
+	ece_asked = ece_options != 0;
 	if (req.base.attr_mask & ~(uint32_t)(MASK_STANDARD | UV_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
 	if (req.base.attr_mask & UV_QP_RATE_LIMIT)
 		return -EINVAL; /* mlx5: only raw packet queue pairs have a rate limit */
 	error = modify(call, &req.base, &ece_options);
-	if (!error)
+	if (!error && ece_asked)
 		error = write_driver_part(call, ece_options);
 	if (error)
 		return error;

@@ -35,8 +35,6 @@ enum {
 	KERN_BFREGS_PER_PAGE = 2,
 	KERN_VENDOR_ID = 0x02c9,
 	KERN_PART_ID = 0x101b,
-	/* Connections of version 1 and nothing beyond them. */
-	KERN_ECE_OPTIONS = UV_MLX5_ECE_VERSION_1,
 	KERN_CLOCK_KHZ = 1000000,      /* the device's clock counts nanoseconds */
 	KERN_USES_MAX = 7,             /* objects that one object names */
 	KERN_DEVX_COUNT_MAX = 65536,   /* objects that only DevX has, and umems */
@@ -103,7 +101,6 @@ struct kern_object {
 	uint32_t cqe_count;      /* of a completion queue: what its ring has */
 	uint32_t cqe_size_bytes; /* likewise */
 	uint32_t access;         /* of a region of host memory: as asked for */
-	uint32_t ece_options;    /* of a queue pair: as negotiated */
 	uint32_t bfreg;          /* of a queue pair: the context's register that it has, or
 				    KERN_NONE: its driver chose a page */
 	uint64_t len_bytes;      /* of a region or umem */

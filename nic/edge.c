@@ -91,7 +91,7 @@ static const struct edge edges[] = {
 bool nic_qp_edge_ok(enum nic_qp_type type, enum nic_qp_state from, enum nic_qp_state to,
 		    uint32_t set)
 {
-	uint32_t given = set & ~(uint32_t)SET(STATE);
+	uint32_t given = set & ~(uint32_t)(SET(STATE) | SET(ECE));
 
 	if (to == NIC_QP_RESET || to == NIC_QP_ERR)
 		return given == 0;

@@ -173,6 +173,7 @@ struct nic_config {
 	uint8_t cc_algorithm;
 	const struct nic_cc_params *cc_params;
 	uint64_t line_rate_bps;
+	bool ece_plain; /* offers nothing of its own in ECE, so that no card sees bits of ours */
 };
 
 /* The bytes an arena for this configuration needs, alignment 4096. Untouched parts stay untouched:
@@ -374,6 +375,7 @@ struct nic_qp_attr {
 	bool sq_signal_all;
 	bool own_multicast_blocked; /* UD: it does not get what it sends to a group itself */
 	bool rq_signed; /* receive entries begin with a signature, which is not looked at */
+	uint32_t ece; /* of version 1 [abi/ece.h]: its word is what this NIC offers; else 0 */
 	uint64_t cookie;
 };
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
@@ -400,6 +402,7 @@ void nic_qp_set_cookie(struct nic *nic, uint32_t qpn, uint64_t cookie);
 #define NIC_QP_SET_CUR_STATE_F      (1u << 15)
 #define NIC_QP_SET_QKEY_F           (1u << 16)
 #define NIC_QP_SET_UDP_SPORT_F      (1u << 17) /* of the path, which is there already */
+#define NIC_QP_SET_ECE_F            (1u << 18) /* with any edge; see nic_qp_params.ece */
 
 /* The attributes of a queue pair, for modify (those whose bit is set in `set`) and query (all). */
 struct nic_qp_params {
@@ -421,6 +424,12 @@ struct nic_qp_params {
 	uint32_t sq_psn;
 	uint32_t dest_qpn;
 	uint32_t qkey; /* UD */
+	/*
+	 * Options [abi/ece.h]. Set: the peer's offer, or its answer to ours; whatever it is, the
+	 * queue pair's word becomes ours to it, and chooses its congestion control. Once the queue
+	 * pair is ready to send, its word stays until a reset. Query: the word.
+	 */
+	uint32_t ece;
 };
 /* -EINVAL, nothing changed: an edge that the specification does not have, a missing or wrong
  * attribute. */

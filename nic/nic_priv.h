@@ -28,6 +28,7 @@
 #include "base/hot.h"
 #include "base/prng.h"
 #include "base/ring.h"
+#include "nic/cc/cc.h"
 #include "nic/flow.h"
 #include "nic/nic.h"
 #include "nic/nic_cq.h"
@@ -312,6 +313,9 @@ struct nic_qp {
 	uint64_t cookie;
 	struct stats_flow_counters counters; /* since it was made */
 	bool own_multicast_blocked;
+	bool ece_asked;       /* its driver knows ECE */
+	uint8_t cc_algorithm; /* enum nic_cc_algorithm: agreed on, or the port's default */
+	uint32_t ece;
 	/* Of a datagram queue pair, path and dest_qpn are those of the entry that it sends. */
 	struct nic_qp_params params;
 	struct nic_res res[NIC_RES];
@@ -324,6 +328,16 @@ static inline bool nic_qp_acked(const struct nic_qp *qp)
 {
 	return qp->type != NIC_QP_UC && qp->type != NIC_QP_UD;
 }
+
+/* ---- ECE (ece.c) ----------------------------------------------------------------------------- */
+
+/* nic_ece_init - the word of this device's capabilities: nic->ece_offer. */
+void nic_ece_init(struct nic *nic);
+/* nic_ece_create, nic_ece_begin - the word of a queue pair that was made, or reset. */
+void nic_ece_create(const struct nic *nic, struct nic_qp *qp, uint32_t asked);
+void nic_ece_begin(const struct nic *nic, struct nic_qp *qp);
+/* nic_ece_set - the peer's word has come; qp's state is the one before the modify. */
+void nic_ece_set(const struct nic *nic, struct nic_qp *qp, uint32_t word);
 
 /* ---- addresses and multicast (gid.c, mcast.c) ------------------------------------------------ */
 
@@ -385,6 +399,7 @@ struct nic {
 	uint32_t attachment_count;
 	struct nic_attachment attachments[NIC_ATTACHMENTS_MAX];
 
+	uint32_t ece_offer; /* [abi/ece.h] */
 	struct nic_config config;
 	struct nic_cong cong; /* [flow.h] */
 	struct base_prng prng;

@@ -153,6 +153,7 @@ struct nic *nic_init(void *memory, const struct nic_config *config, const struct
 	nic->config = *config;
 	nic->cong.params = config->cc_params ? config->cc_params : &nic_cc_vendor;
 	nic->cong.line_rate_bps = config->line_rate_bps ? config->line_rate_bps : LINE_RATE_BPS;
+	nic_ece_init(nic);
 	base_prng_seed(&nic->prng, seed);
 	place_objects(&arena, config, nic);
 	place_slots(&arena, config, nic);

@@ -217,6 +217,7 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	set_state(qp, NIC_QP_RESET);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	qp->own_multicast_blocked = attr->own_multicast_blocked;
+	nic_ece_create(nic, qp, attr->ece);
 	/* A datagram is as long as the port's packets; the others are told their path's. */
 	qp->mtu_log2 = 8;
 	if (attr->type == NIC_QP_UD)
@@ -438,6 +439,7 @@ static void qp_to_reset(struct nic *nic, struct nic_qp *qp)
 	clear_transport(nic, qp);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	set_state(qp, NIC_QP_RESET);
+	nic_ece_begin(nic, qp);
 	watch(nic, qp, NIC_LOOK_NOT);
 }
 
@@ -573,6 +575,8 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 	    !values_ok(nic, params))
 		return -EINVAL;
 	apply_params(nic, qp, params);
+	if (params->set & SET(ECE))
+		nic_ece_set(nic, qp, params->ece);
 	enter(nic, qp, to);
 	return 0;
 }
@@ -585,6 +589,7 @@ int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *para
 		return -EINVAL;
 	*params = qp->params;
 	params->set = 0;
+	params->ece = qp->ece;
 	if (qp->type == NIC_QP_UD) {
 		params->path = (struct nic_path){.hop_limit = 0};
 		params->dest_qpn = 0;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEYS "addr, ll, lid and numa"
+#define KEYS "addr, ll, lid, numa and ece"
 
 enum { NODE_MAX = 1023 };
 enum { LID_MAX = 0xbfff }; /* above are multicast's, and one that every port answers to */
@@ -157,6 +157,16 @@ static int set_link(const struct parser *parser, struct soft_nic *nic, struct sp
 	return 0;
 }
 
+static int set_ece(const struct parser *parser, struct soft_nic *nic, struct span value)
+{
+	if (!is(value, "own") && !is(value, "plain"))
+		return refuse(parser,
+			      "RIG5_SOFT: ece=%.*s is unknown; write ece=own or ece=plain",
+			      (int)value.len, value.at);
+	nic->ece_plain = is(value, "plain");
+	return 0;
+}
+
 static int set_key(const struct parser *parser, struct soft_nic *nic, struct span pair)
 {
 	struct span value = pair;
@@ -174,6 +184,8 @@ static int set_key(const struct parser *parser, struct soft_nic *nic, struct spa
 		return set_lid(parser, nic, value);
 	if (is(key, "numa"))
 		return set_numa_node(parser, nic, value);
+	if (is(key, "ece"))
+		return set_ece(parser, nic, value);
 	if (is(key, "rate") || is(key, "cc"))
 		return refuse(parser,
 			      "RIG5_SOFT: %.*s= is not there yet; this version's software "

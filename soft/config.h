@@ -14,6 +14,9 @@
  *   lid=N    an InfiniBand port's LID, 1 to 49151 (0xbfff). Without: this user's first free one,
  *            which one NIC may have.
  *   numa=N   the NUMA node that sysfs names, one of this machine's. Without: none.
+ *   ece=own  connections agree by ECE on what software NICs can do [abi/ece.h], the default.
+ *   ece=plain  they do not, and use the port's default: for where cards are, too, to whom those
+ *            bits may mean something else.
  * rate= and cc= are known, and refused until they do something.
  */
 #ifndef SOFT_CONFIG_H
@@ -35,6 +38,7 @@ struct soft_nic {
 	bool infiniband;
 	uint16_t lid; /* of an InfiniBand port; 0: choose one */
 	int numa_node; /* -1: none */
+	bool ece_plain; /* offers only what any card does */
 };
 
 struct soft_config {

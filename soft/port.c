@@ -283,6 +283,7 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	port->limits = nic_limits;
 	port->limits.mtu_max_bytes = host_port_mtu(port->host);
 	port->limits.lid = host_port_lid(port->host);
+	port->limits.ece_plain = port->config.ece_plain;
 	config = kern_config_of(port, names);
 	nic_bytes = round_to_page(nic_arena_bytes(&port->limits));
 	port->arena_bytes = nic_bytes + round_to_page(kern_arena_bytes(&config));

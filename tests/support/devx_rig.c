@@ -197,7 +197,9 @@ int devx_qp(struct kern_rig *rig, uint32_t uar_page, uint32_t pdn, uint32_t cqn,
 	cmd_set(qpc, CMD_QPC_CQN_RECV, cqn);
 	cmd_set(qpc, CMD_QPC_DBR_UMEM_ID, record_id);
 	cmd_set(devx.in, CMD_QP_WQ_UMEM_ID, ring_id);
+	cmd_set(devx.in, CMD_QP_ECE, qp->ece);
 	error = devx_create(rig, &devx);
+	qp->ece = cmd_get(devx.out, CMD_OUT_ECE);
 	qp->handle = devx.handle;
 	qp->number = devx_number(&devx);
 	return error;

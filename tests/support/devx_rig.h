@@ -61,6 +61,7 @@ struct devx_qp {
 	uint8_t *ring; /* receives of 16 bytes first */
 	uint32_t *record;
 	uint32_t rq_count, sq_count;
+	uint32_t ece; /* what the command asks for, and then the answer's */
 };
 int devx_qp(struct kern_rig *rig, uint32_t uar_page, uint32_t pdn, uint32_t cqn,
 	    struct devx_qp *qp);

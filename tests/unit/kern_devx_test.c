@@ -4,6 +4,7 @@
  * and nothing outside of their umems, and what each refusal looks like.
  * By mailboxes built field by field, and traffic over queues that they made.
  */
+#include "abi/ece.h"
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
 #include "abi/mlx5_wqe.h"
@@ -379,6 +380,38 @@ static void xrc_target(uint32_t *handle, uint32_t *qpn)
 	*qpn = *number;
 }
 
+/* ECE: in CREATE_QP, in an edge, and in what a query tells. */
+static void ece_by_command(void **state)
+{
+	struct devx *devx = &world.devx;
+	uint32_t own;
+
+	(void)state;
+	world.qp.ece = 0x10000000;
+	assert_int_equal(devx_qp(&world.rig, world.page, world.pdn, world.cq.number, &world.qp), 0);
+	own = world.qp.ece;
+	assert_true(ece_is_own(own));
+	names_qp(CMD_RST2INIT_QP, CMD_QP_CREATE_BYTES, 16);
+	cmd_set(devx->in, CMD_QP_ECE, 0x1a2007c2);
+	cmd_set(devx->in + CMD_QP_QPC + CMD_QPC_PATH, CMD_ADS_PORT, 1);
+	assert_int_equal(devx_modify(&world.rig, devx), 0);
+	assert_int_equal(cmd_get(devx->out, CMD_OUT_ECE), ece_answer(own, 0x1a2007c2, true));
+	names_qp(CMD_INIT2INIT_QP, CMD_QP_CREATE_BYTES, 16);
+	assert_int_equal(devx_modify(&world.rig, devx), 0);
+	assert_int_equal(cmd_get(devx->out, CMD_OUT_ECE), ece_answer(own, 0x1a2007c2, true));
+	names_qp(CMD_INIT2INIT_QP, CMD_QP_CREATE_BYTES, 16);
+	cmd_set(devx->in, CMD_QP_ECE, own);
+	assert_int_equal(devx_modify(&world.rig, devx), 0);
+	assert_int_equal(cmd_get(devx->out, CMD_OUT_ECE), ece_answer(own, own, true));
+	names_qp(CMD_QUERY_QP, 16, 512);
+	assert_int_equal(devx_query(&world.rig, devx), 0);
+	assert_int_equal(cmd_get(devx->out, CMD_QP_ECE), ece_answer(own, own, true));
+	/* Who does not ask has none. */
+	world.qp.ece = 0;
+	assert_int_equal(devx_qp(&world.rig, world.page, world.pdn, world.cq.number, &world.qp), 0);
+	assert_int_equal(world.qp.ece, 0);
+}
+
 static void a_queue_pair_without_queues(void **state)
 {
 	uint32_t handle, qpn;
@@ -613,6 +646,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(completion_queues_that_are_refused, open_world,
 					    close_world),
 	    cmocka_unit_test_setup_teardown(the_verbs_objects_too, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(ece_by_command, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(a_queue_pair_without_queues, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(names_that_do_not_fit, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(another_context, open_world, close_world),

@@ -3,6 +3,7 @@
  * Shows that the sequence of ibv_rc_pingpong works: open, register, create, connect, move bytes,
  * destroy. By building its ioctls byte for byte and ringing the register page.
  */
+#include "abi/ece.h"
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
 #include "abi/mlx5_wqe.h"
@@ -492,46 +493,90 @@ static void busy_objects(void **state)
 			 0);
 }
 
-/* Enhanced connection establishment: of what is asked for, what this device has; at creation and
- * whenever the peers have agreed. */
+/* One edge by MODIFY_QP_EX, with the peer's word; *word is what the answer says. */
+static int edge_with_ece(struct world *world, struct ib_uverbs_ex_modify_qp *req, uint32_t *word)
+{
+	struct kern_rig *rig = &world->rig;
+	struct mlx5_ib_modify_qp driver = {.ece_options = *word};
+	struct mlx5_ib_modify_qp_resp *resp;
+	int error;
+
+	req->base.qp_handle = world->qp.handle;
+	rig_call(rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	rig_in64(rig, UVERBS_ATTR_WRITE_CMD, UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP));
+	rig_in(rig, UVERBS_ATTR_CORE_IN, req, sizeof(*req));
+	rig_out(rig, UVERBS_ATTR_CORE_OUT, 8);
+	rig_in(rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	resp = rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(*resp));
+	memset(resp, 0xee, sizeof(*resp));
+	error = rig_run(rig);
+	*word = resp->ece_options;
+	if (!error && driver.ece_options != 0)
+		assert_int_equal(resp->response_length, 12);
+	return error;
+}
+
+static struct ib_uverbs_ex_modify_qp to_init(void)
+{
+	return (struct ib_uverbs_ex_modify_qp){
+	    .base = {.attr_mask =
+			 UV_QP_STATE | UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS_FLAGS,
+		     .qp_state = UV_QPS_INIT,
+		     .port_num = 1}};
+}
+
+/* Enhanced connection establishment: at creation a driver that knows it gets what this device
+ * offers, and whenever the peer's word comes, what this device makes of it. */
 static void ece(void **state)
 {
-	static const struct {
-		uint32_t asked, got;
-	} rows[] = {
-	    {0, 0},
-	    {0x10000000, 0x10000000},
-	    {0x30000002, 0x10000000},
-	    {0x0000ffff, 0},
-	};
+	static const uint32_t asked[] = {0, 0x10000000, 0x1fffffff, 0x30000002, 0x0000ffff};
+	static const uint32_t peers[] = {0x1a1007c3, 0x1a2007c2, 0x30000002, 0xffffffff, 0x0000ffff,
+					 0x10000000, 0};
 	struct world *world = *state;
-	struct kern_rig *rig = &world->rig;
+	uint32_t own;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct ib_uverbs_ex_modify_qp req = {
-		    .base = {.attr_mask =
-				 UV_QP_STATE | UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS_FLAGS,
-			     .qp_state = UV_QPS_INIT,
-			     .port_num = 1}};
-		struct mlx5_ib_modify_qp driver = {.ece_options = rows[i].asked};
-		struct mlx5_ib_modify_qp_resp *resp;
-
-		world->qp.ece_options = rows[i].asked;
-		assert_int_equal(rig_qp(rig, &world->qp), 0);
-		assert_int_equal(world->qp.ece_options, rows[i].got);
-		req.base.qp_handle = world->qp.handle;
-		rig_call(rig, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
-		rig_in64(rig, UVERBS_ATTR_WRITE_CMD, UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP));
-		rig_in(rig, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
-		rig_out(rig, UVERBS_ATTR_CORE_OUT, 8);
-		rig_in(rig, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
-		resp = rig_out(rig, UVERBS_ATTR_UHW_OUT, sizeof(*resp));
-		memset(resp, 0, sizeof(*resp));
-		assert_int_equal(rig_run(rig), 0);
-		assert_int_equal(resp->ece_options, rows[i].got);
-		if (rows[i].got != 0)
-			assert_int_equal(resp->response_length, 12);
+	world->qp.ece_options = 0x10000000;
+	assert_int_equal(rig_qp(&world->rig, &world->qp), 0);
+	own = world->qp.ece_options;
+	assert_true(ece_is_own(own));
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		world->qp.ece_options = asked[i];
+		assert_int_equal(rig_qp(&world->rig, &world->qp), 0);
+		assert_int_equal(world->qp.ece_options, asked[i] >> 28 == 1 ? own : 0);
 	}
+	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++) {
+		struct ib_uverbs_ex_modify_qp req = to_init();
+		uint32_t word = peers[i];
+
+		assert_int_equal(rig_qp(&world->rig, &world->qp), 0);
+		assert_int_equal(edge_with_ece(world, &req, &word), 0);
+		/* Who says nothing gets no answer: these bytes are the application's still. */
+		assert_int_equal(word,
+				 peers[i] ? ece_answer(own, peers[i], true) : 0xeeeeeeee);
+	}
+}
+
+/* A modify that fails changes no word: the next one that says nothing leaves the offer. */
+static void ece_of_a_failed_modify(void **state)
+{
+	struct world *world = *state;
+	struct ib_uverbs_ex_modify_qp req = to_init();
+	struct nic_qp_params params;
+	uint32_t word = 0x1a000000;
+
+	world->qp.ece_options = 0x10000000;
+	assert_int_equal(rig_qp(&world->rig, &world->qp), 0);
+	req.base.attr_mask &= ~(uint32_t)UV_QP_ACCESS_FLAGS;
+	word = 0x30000002;
+	assert_int_equal(edge_with_ece(world, &req, &word), -EINVAL);
+	assert_int_equal(nic_qp_query(world->rig.nic, world->qp.number, &params), 0);
+	assert_int_equal(params.ece, world->qp.ece_options);
+	req = to_init();
+	word = 0x30000002;
+	assert_int_equal(edge_with_ece(world, &req, &word), 0);
+	assert_int_equal(word, 0);
+	assert_int_equal(nic_qp_query(world->rig.nic, world->qp.number, &params), 0);
+	assert_int_equal(params.ece, 0);
 }
 
 int main(void)
@@ -552,6 +597,7 @@ int main(void)
 	    TEST(create_refusals),
 	    TEST(busy_objects),
 	    TEST(ece),
+	    TEST(ece_of_a_failed_modify),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

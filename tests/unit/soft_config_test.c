@@ -56,6 +56,20 @@ static void good(void **state)
 	}
 }
 
+static void ece(void **state)
+{
+	struct soft_config config;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(soft_config_parse("a;b,addr=127.0.0.2,ece=plain;c,ll=ib,ece=own", &config,
+					   why, sizeof(why)),
+			 0);
+	assert_false(config.nics[0].ece_plain);
+	assert_true(config.nics[1].ece_plain);
+	assert_false(config.nics[2].ece_plain);
+}
+
 static void bad(void **state)
 {
 	/* needle: what the sentence must say. */
@@ -92,6 +106,8 @@ static void bad(void **state)
 	    {"soft0,lid=1,ll=eth", "an Ethernet port has no LID"},
 	    {"a,ll=ib;b,ll=ib", "both a and b have no lid="},
 	    {"a,ll=ib,lid=3;b,lid=0x3,ll=ib", "a and b have the same LID, 3"},
+	    {"soft0,ece=", "ece= is unknown"},
+	    {"soft0,ece=no", "write ece=own or ece=plain"},
 	    {"soft0,rate=10", "rate= is not there yet"},
 	    {"soft0,cc=dcqcn", "cc= is not there yet"},
 	    {"soft0,addr=", "addr= is neither an IP address nor"},
@@ -191,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(good),
+	    cmocka_unit_test(ece),
 	    cmocka_unit_test(bad),
 	    cmocka_unit_test(infiniband),
 	    cmocka_unit_test(more_than_fit),

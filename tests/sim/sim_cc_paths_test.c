@@ -4,8 +4,7 @@
  * bottleneck, which marks, it is held by notifications; behind another, which only delays, by the
  * round trip. At both it gets its fair share, and when the algorithms change places, so does what
  * holds it.
- * How: sim/bottleneck.h in virtual time: two bottlenecks of 40 Gb/s, three other senders at each;
- * what is under way is known by probes alone.
+ * How: sim/paths.h in virtual time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,27 +13,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/bottleneck.h"
+#include "sim/paths.h"
 
 #define LINE_BPS 40000000000ull
 #define US       1000ull
 #define MS       1000000ull
 
 enum {
-	MARKS,
-	DELAYS,
-	PLACES,
-	FLOWS = 4, /* at each place; the first is that of the sender with two */
-	PACKET_BYTES = 1000,
+	MARKS = SIM_PATHS_MARKS,
+	DELAYS = SIM_PATHS_DELAYS,
+	PLACES = SIM_PATHS_PLACES,
 	LOOK_NS = 10000,
-};
-
-struct bed {
-	struct sim_world world;
-	struct sim_bottleneck places[PLACES];
-	struct sim_sender common; /* its link carries both shares */
-	struct sim_sender others[PLACES][FLOWS];
-	struct sim_flow flows[PLACES][FLOWS];
 };
 
 struct figures {
@@ -47,57 +36,8 @@ struct figures {
 	uint64_t marked;
 };
 
-static void open_bed(struct bed *bed, const enum nic_cc_algorithm algorithms[PLACES])
-{
-	memset(bed, 0, sizeof(*bed));
-	sim_world_open(&bed->world, 1, NULL);
-	bed->common.rate_bps = 2 * LINE_BPS;
-	for (int place = 0; place < PLACES; place++) {
-		struct sim_bottleneck *b = &bed->places[place];
-
-		b->world = &bed->world;
-		b->config.rate_bps = LINE_BPS;
-		if (place == MARKS) {
-			b->config.kmin_bytes = 5000;
-			b->config.kmax_bytes = 200000;
-			b->config.pmax_ppm = 10000;
-		}
-		sim_bottleneck_open(b);
-		for (uint32_t i = 0; i < FLOWS; i++) {
-			struct sim_flow *flow = &bed->flows[place][i];
-
-			bed->others[place][i].rate_bps = LINE_BPS;
-			*flow = (struct sim_flow){
-			    .world = &bed->world,
-			    .bottleneck = b,
-			    .sender = i == 0 ? &bed->common : &bed->others[place][i],
-			    .config = {.algorithm = algorithms[place],
-				       .params = &nic_cc_paper,
-				       .packet_bytes = PACKET_BYTES,
-				       .delay_ns = 4000,
-				       .start_ns = i * 613,
-				       .probed = true},
-			};
-			sim_flow_open(flow);
-		}
-	}
-}
-
-static void close_bed(struct bed *bed)
-{
-	for (int place = 0; place < PLACES; place++)
-		sim_bottleneck_close(&bed->places[place]);
-	sim_world_close(&bed->world);
-}
-
-static void run_to(struct bed *bed, uint64_t until_ns)
-{
-	while (bed->world.now_ns < until_ns && sim_world_step(&bed->world))
-		;
-}
-
 /* From now until until_ns, looking at the queue and the rate now and then. */
-static void measure(struct bed *bed, uint64_t until_ns, struct figures figures[PLACES])
+static void measure(struct sim_paths *bed, uint64_t until_ns, struct figures figures[PLACES])
 {
 	struct sim_flow before[PLACES];
 	uint64_t from_ns = bed->world.now_ns, marked[PLACES], looks = 0;
@@ -109,7 +49,7 @@ static void measure(struct bed *bed, uint64_t until_ns, struct figures figures[P
 		marked[place] = bed->places[place].marked_count;
 	}
 	for (; bed->world.now_ns < until_ns; looks++) {
-		run_to(bed, bed->world.now_ns + LOOK_NS);
+		sim_paths_run_to(bed, bed->world.now_ns + LOOK_NS);
 		for (int place = 0; place < PLACES; place++) {
 			double rate = (double)nic_cc_rate_bps(&bed->flows[place][0].cc);
 
@@ -136,16 +76,6 @@ static void measure(struct bed *bed, uint64_t until_ns, struct figures figures[P
 			      place == MARKS ? "marks" : "delays", f->gbps, f->rtt_us, f->queue_kb,
 			      f->rate_swing, (unsigned)f->cnps, (unsigned)f->ignored_cnps);
 	}
-}
-
-static void swap(struct bed *bed)
-{
-	for (int place = 0; place < PLACES; place++)
-		for (uint32_t i = 0; i < FLOWS; i++)
-			sim_flow_remap(&bed->flows[place][i],
-				       bed->flows[place][i].config.algorithm == NIC_CC_DCQCN
-					   ? NIC_CC_RTT
-					   : NIC_CC_DCQCN);
 }
 
 /* The model's, of four flows. */
@@ -179,42 +109,42 @@ static void expect_delay_holds(const struct figures *f)
 }
 
 /* Nothing tells it to slow down: it goes as fast as the cap lets it. */
-static void expect_only_cap_holds(const struct bed *bed, const struct figures *f)
+static void expect_only_cap_holds(const struct sim_paths *bed, const struct figures *f)
 {
 	const struct sim_flow *flow = &bed->flows[DELAYS][0];
 
 	assert_int_equal(f->cnps, 0);
 	assert_int_equal(nic_cc_rate_bps(&flow->cc), flow->sender->rate_bps);
 	assert_true(flow->cc.inflight_packets <= nic_cc_window_packets(&flow->cc));
-	assert_true(f->queue_kb <= (FLOWS - 1 + 2) * 40); /* its window is that of two lines */
+	assert_true(f->queue_kb <=
+		    (SIM_PATHS_FLOWS - 1 + 2) * 40); /* its window is that of two lines */
 	assert_true(f->gbps > FAIR_GBPS / 2);
 }
 
 static void two_destinations(void **state)
 {
-	static const enum nic_cc_algorithm algorithms[PLACES] = {NIC_CC_DCQCN, NIC_CC_RTT};
 	struct figures first[PLACES], second[PLACES], third[PLACES];
-	struct bed bed;
+	struct sim_paths bed;
 
 	(void)state;
-	open_bed(&bed, algorithms);
-	run_to(&bed, 50 * MS);
+	sim_paths_open(&bed, &nic_cc_paper);
+	sim_paths_run_to(&bed, 50 * MS);
 	measure(&bed, 150 * MS, first);
 	expect_marks_hold(&first[MARKS], 100);
 	expect_delay_holds(&first[DELAYS]);
-	swap(&bed);
-	run_to(&bed, 160 * MS);
+	sim_paths_swap(&bed);
+	sim_paths_run_to(&bed, 160 * MS);
 	measure(&bed, 180 * MS, second);
 	expect_delay_holds(&second[MARKS]);
 	assert_true(second[MARKS].marked > 0);
 	assert_true(second[MARKS].ignored_cnps > 0);
 	expect_only_cap_holds(&bed, &second[DELAYS]);
-	swap(&bed);
-	run_to(&bed, 230 * MS);
+	sim_paths_swap(&bed);
+	sim_paths_run_to(&bed, 230 * MS);
 	measure(&bed, 330 * MS, third);
 	expect_marks_hold(&third[MARKS], 100);
 	expect_delay_holds(&third[DELAYS]);
-	close_bed(&bed);
+	sim_paths_close(&bed);
 }
 
 int main(void)

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shows: a flow's rate after notifications is the reference model's to the bit, with the paper's
- * rules and with the cards'; the mistakes that other implementations have made are not made here.
- * How: cc.h's calls; curves in tests/golden/cc/recovery.csv, whose sender is a fluid.
+ * Shows: the mistakes that other implementations of DCQCN have made are not made here; what pauses,
+ * floors and the cards' parameters do. (The curves themselves: tests/sim/sim_cc_recovery_test.c.)
+ * How: cc.h's calls, with times that the test makes up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "nic/cc/cc.h"
 
 #define GBPS   1000000000ull
 #define MBPS   1000000ull
-#define NS_S   1000000000ull
 #define US     1000ull
 #define MS     1000000ull
 #define ONE    (1u << 30)
@@ -30,151 +26,6 @@ static struct nic_cc started(const struct nic_cc_params *params, uint64_t line_b
 
 	nic_cc_init(&cc, NIC_CC_DCQCN, params, &flow, 0);
 	return cc;
-}
-
-/* ---- the curves -------------------------------------------------------------------------------
- */
-
-struct curve {
-	const char *name;
-	const struct nic_cc_params *params;
-	uint64_t line_bps;
-	uint64_t cnp_every_us;
-	uint32_t cnp_count;
-	uint32_t row_count;
-};
-
-/* A sender of which each bit leaves at its time: the byte counter's events come from here, because
- * a context counts packets. */
-struct fluid {
-	struct nic_cc cc;
-	uint64_t now_ns;
-	unsigned __int128 sent; /* bits * 10^9 since the last event or cut */
-	uint32_t cut_count;
-};
-
-static unsigned __int128 byte_reset(const struct fluid *f)
-{
-	return (unsigned __int128)f->cc.params->dcqcn.rpg_byte_reset_bytes * 8 * NS_S;
-}
-
-static void fluid_note_cut(struct fluid *f)
-{
-	if (f->cc.dcqcn.cut_count != f->cut_count)
-		f->sent = 0;
-	f->cut_count = f->cc.dcqcn.cut_count;
-}
-
-static void fluid_run_to(struct fluid *f, uint64_t until_ns)
-{
-	while (f->cc.dcqcn.active) {
-		uint64_t rate = f->cc.rate_bps, timer_ns = nic_cc_deadline(&f->cc), at_ns;
-		uint64_t bytes_ns =
-		    f->now_ns + (uint64_t)((byte_reset(f) - f->sent + rate - 1) / rate);
-
-		at_ns = timer_ns < bytes_ns ? timer_ns : bytes_ns;
-		if (at_ns > until_ns)
-			break;
-		f->sent += (unsigned __int128)rate * (at_ns - f->now_ns);
-		f->now_ns = at_ns;
-		nic_cc_expire(&f->cc, at_ns);
-		fluid_note_cut(f);
-		if (at_ns == bytes_ns && at_ns != timer_ns) {
-			f->sent -= byte_reset(f);
-			nic_cc_on_send(&f->cc, (uint32_t)f->cc.params->dcqcn.rpg_byte_reset_bytes,
-				       at_ns);
-		}
-	}
-	f->sent += (unsigned __int128)f->cc.rate_bps * (until_ns - f->now_ns);
-	f->now_ns = until_ns;
-}
-
-static uint32_t alpha_now(const struct nic_cc *cc, uint64_t now_ns)
-{
-	struct nic_cc copy = *cc;
-
-	/* A notification brings alpha up to date; the cards' rules move it at the period's end. */
-	copy.dcqcn.cut_allowed_ns = NIC_CC_NEVER;
-	nic_cc_on_cnp(&copy, now_ns);
-	if (copy.params->dcqcn.paper_rules)
-		return (uint32_t)((copy.dcqcn.alpha_q30 - (ONE >> 8)) * 256ull / 255 + 1);
-	return copy.dcqcn.alpha_q30;
-}
-
-static void expect_row(struct fluid *f, const char *row)
-{
-	unsigned long long rate, target;
-	unsigned timers, bytes;
-	double alpha;
-
-	assert_int_equal(
-	    sscanf(row, "%llu,%llu,%lf,%u,%u", &rate, &target, &alpha, &timers, &bytes), 5);
-	if (!f->cc.dcqcn.active) { /* the model's goes on, one bit/s below the line */
-		assert_true(alpha < 1.0 / 1024);
-		assert_int_equal(f->cc.rate_bps, target);
-		assert_int_equal(rate, target - 1);
-		return;
-	}
-	assert_int_equal(f->cc.rate_bps, rate);
-	assert_int_equal(f->cc.dcqcn.target_bps, target);
-	assert_int_equal(f->cc.dcqcn.timer_count, timers);
-	assert_int_equal(f->cc.dcqcn.byte_count, bytes);
-	assert_true(abs((int)(alpha_now(&f->cc, f->now_ns) - (uint32_t)(alpha * ONE + 0.5))) <= 2);
-}
-
-static void expect_curve(const struct curve *curve)
-{
-	struct fluid f = {.cc = started(curve->params, curve->line_bps)};
-	size_t name_len = strlen(curve->name);
-	uint32_t cnps = 0, rows = 0;
-	char path[512], line[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/tests/golden/cc/recovery.csv", getenv("RIG5_SOURCE_DIR"));
-	file = fopen(path, "r");
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file) != NULL) {
-		char *row;
-		uint64_t us;
-
-		if (strncmp(line, curve->name, name_len) != 0 || line[name_len] != ',')
-			continue;
-		us = strtoull(line + name_len + 1, &row, 10);
-		for (; cnps < curve->cnp_count && cnps * curve->cnp_every_us <= us; cnps++) {
-			fluid_run_to(&f, cnps * curve->cnp_every_us * US);
-			assert_true(nic_cc_on_cnp(&f.cc, f.now_ns));
-			fluid_note_cut(&f);
-		}
-		fluid_run_to(&f, us * US);
-		expect_row(&f, row + 1);
-		rows++;
-	}
-	fclose(file);
-	assert_int_equal(rows, curve->row_count);
-}
-
-static void paper_one_notification(void **state)
-{
-	(void)state;
-	expect_curve(&(struct curve){"A1", &nic_cc_paper, 40 * GBPS, 50, 1, 21});
-}
-
-static void paper_ten_notifications(void **state)
-{
-	(void)state;
-	expect_curve(&(struct curve){"A10", &nic_cc_paper, 40 * GBPS, 50, 10, 201});
-}
-
-static void vendor_one_notification(void **state)
-{
-	(void)state;
-	expect_curve(&(struct curve){"V1", &nic_cc_vendor, 100 * GBPS, 4, 1, 61});
-}
-
-static void vendor_ten_notifications(void **state)
-{
-	(void)state;
-	expect_curve(&(struct curve){"V10", &nic_cc_vendor, 100 * GBPS, 4, 10, 81});
 }
 
 /* ---- mistakes of others -----------------------------------------------------------------------
@@ -459,10 +310,6 @@ static void other_knobs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(paper_one_notification),
-	    cmocka_unit_test(paper_ten_notifications),
-	    cmocka_unit_test(vendor_one_notification),
-	    cmocka_unit_test(vendor_ten_notifications),
 	    cmocka_unit_test(the_first_cut_is_a_half),
 	    cmocka_unit_test(the_target_is_not_divided),
 	    cmocka_unit_test(the_target_ends_at_the_line),

@@ -108,14 +108,20 @@ static bool take_seg(const uint8_t **at, const uint8_t *end, void *seg, size_t l
 	return src != NULL;
 }
 
-static void put_av(struct base_text *text, const uint8_t **at, const uint8_t *end)
+static void put_av(struct base_text *text, const uint8_t **at, const uint8_t *end,
+		   enum wqe_address address)
 {
 	struct wqe_av av;
 
 	if (!TAKE(at, end, &av))
 		return;
-	put_hex(text, " | to qpn ", be32_to(av.dqp_dct) & 0xffffff);
-	put_hex(text, " qkey ", be32_to(av.ud.qkey));
+	if (address == WQE_ADDRESS_DC) {
+		put_hex(text, " | to dct ", be32_to(av.dqp_dct) & 0xffffff);
+		put_hex(text, " key ", be64_to(av.dc_key));
+	} else {
+		put_hex(text, " | to qpn ", be32_to(av.dqp_dct) & 0xffffff);
+		put_hex(text, " qkey ", be32_to(av.ud.qkey));
+	}
 	base_text_str(text, " gid ");
 	base_text_bytes(text, av.rgid, sizeof(av.rgid));
 }
@@ -220,7 +226,8 @@ static void put_ctrl(struct base_text *text, const struct wqe_ctrl_seg *ctrl)
 		put_hex(text, " imm ", be32_to(ctrl->imm));
 }
 
-size_t wqe_dump(char *buf, size_t cap_bytes, const void *wqe, size_t len_bytes, bool datagram)
+size_t wqe_dump(char *buf, size_t cap_bytes, const void *wqe, size_t len_bytes,
+		enum wqe_address address)
 {
 	const uint8_t *at = (const uint8_t *)wqe, *end = at + len_bytes;
 	struct wqe_ctrl_seg ctrl;
@@ -240,8 +247,8 @@ size_t wqe_dump(char *buf, size_t cap_bytes, const void *wqe, size_t len_bytes, 
 		end = (const uint8_t *)wqe + wqe_ctrl_ds(&ctrl) * WQE_UNIT_BYTES;
 	if (end < at || !opcode_moves_data(opcode))
 		return text.len_bytes;
-	if (datagram)
-		put_av(&text, &at, end);
+	if (address != WQE_ADDRESS_NONE)
+		put_av(&text, &at, end, address);
 	if (opcode_has_raddr(opcode))
 		put_raddr(&text, &at, end);
 	if (opcode >= WQE_OP_ATOMIC_CS && opcode <= WQE_OP_ATOMIC_MASKED_FA)
@@ -328,7 +335,7 @@ static void put_aeth(struct base_text *text, const struct roce_pkt *pkt)
 	put_dec(text, " msn ", pkt->aeth.msn);
 }
 
-static void put_extended(struct base_text *text, const struct roce_pkt *pkt, uint8_t headers)
+static void put_extended(struct base_text *text, const struct roce_pkt *pkt, uint16_t headers)
 {
 	if (headers & ROCE_H_DETH) {
 		put_hex(text, " qkey ", pkt->deth.qkey);
@@ -336,6 +343,12 @@ static void put_extended(struct base_text *text, const struct roce_pkt *pkt, uin
 	}
 	if (headers & ROCE_H_XRCETH)
 		put_hex(text, " srqn ", pkt->srqn);
+	if (headers & ROCE_H_DCETH) {
+		put_hex(text, " dckey ", pkt->dceth.key);
+		put_hex(text, " from ", pkt->dceth.initiator);
+		put_dec(text, " session ", pkt->dceth.session);
+		put_hex(text, " first ", pkt->dceth.first_psn);
+	}
 	if (headers & ROCE_H_RETH) {
 		put_hex(text, " va ", pkt->reth.va);
 		put_hex(text, " rkey ", pkt->reth.rkey);

@@ -31,9 +31,10 @@ const char *cqe_syndrome_words(uint8_t syndrome);
  * 64 bytes lkey 0x30 va 0x40".
  *
  *   wqe        its first block; len_bytes bytes, already unwrapped, may be read
- *   datagram   the queue pair is UD or DC: a 48-byte address vector follows the ctrl segment
+ *   address    whether a 48-byte address vector follows the ctrl segment, and of which kind
  */
-size_t wqe_dump(char *buf, size_t cap_bytes, const void *wqe, size_t len_bytes, bool datagram);
+size_t wqe_dump(char *buf, size_t cap_bytes, const void *wqe, size_t len_bytes,
+		enum wqe_address address);
 
 /* wqe_recv_dump - a receive queue entry: the data segments in len_bytes bytes at wqe. */
 size_t wqe_recv_dump(char *buf, size_t cap_bytes, const void *wqe, size_t len_bytes);

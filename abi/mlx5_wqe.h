@@ -103,6 +103,13 @@ struct wqe_av {
 	uint8_t rgid[16];
 };
 
+/* What it begins with: entries do not say it, their queue pairs do. */
+enum wqe_address {
+	WQE_ADDRESS_NONE, /* there is no address vector */
+	WQE_ADDRESS_UD,
+	WQE_ADDRESS_DC,
+};
+
 enum {
 	WQE_AV_GRH_SHIFT = 30,
 	WQE_AV_SGID_INDEX_SHIFT = 20,

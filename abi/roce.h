@@ -43,11 +43,12 @@ enum {
 	ROCE_IETH_BYTES = 4,
 	ROCE_DETH_BYTES = 8,
 	ROCE_XRCETH_BYTES = 4,
+	ROCE_DCETH_BYTES = 24,
 	ROCE_CNP_PAYLOAD_BYTES = 16, /* reserved bytes after a CNP's BTH */
 	ROCE_MASKS_BYTES = 16, /* the payload of an atomic with masks */
 	ROCE_ICRC_BYTES = 4,
 	/* the longest of any opcode */
-	ROCE_HEADERS_MAX_BYTES = ROCE_BTH_BYTES + ROCE_XRCETH_BYTES + ROCE_ATOMIC_BYTES,
+	ROCE_HEADERS_MAX_BYTES = ROCE_BTH_BYTES + ROCE_DCETH_BYTES + ROCE_ATOMIC_BYTES,
 };
 
 /*
@@ -87,6 +88,11 @@ enum {
 	ROCE_DETH_QKEY_OFF = 0,
 	ROCE_DETH_SRC_QPN_OFF = 5,
 	ROCE_XRCETH_SRQN_OFF = 1,
+	/* our own, see roce_opcode.def */
+	ROCE_DCETH_KEY_OFF = 0,
+	ROCE_DCETH_SESSION_OFF = 8,
+	ROCE_DCETH_INITIATOR_OFF = 17,
+	ROCE_DCETH_FIRST_PSN_OFF = 21,
 };
 
 /* AETH syndrome: kind in bits 6..5 (bit 7 is zero), value in bits 4..0 [IBTA1 table 44]. */

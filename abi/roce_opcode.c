@@ -10,7 +10,8 @@
 /* Where a header that comes after the ones of lower bits would start. */
 #define AT_DETH(h) ROCE_BTH_BYTES
 #define AT_XRCETH(h) (AT_DETH(h) + HAS(h, ROCE_H_DETH) * ROCE_DETH_BYTES)
-#define AT_RETH(h) (AT_XRCETH(h) + HAS(h, ROCE_H_XRCETH) * ROCE_XRCETH_BYTES)
+#define AT_DCETH(h) (AT_XRCETH(h) + HAS(h, ROCE_H_XRCETH) * ROCE_XRCETH_BYTES)
+#define AT_RETH(h) (AT_DCETH(h) + HAS(h, ROCE_H_DCETH) * ROCE_DCETH_BYTES)
 #define AT_ATOMIC(h) (AT_RETH(h) + HAS(h, ROCE_H_RETH) * ROCE_RETH_BYTES)
 #define AT_AETH(h) (AT_ATOMIC(h) + HAS(h, ROCE_H_ATOMIC) * ROCE_ATOMIC_BYTES)
 #define AT_ATOMIC_ACK(h) (AT_AETH(h) + HAS(h, ROCE_H_AETH) * ROCE_AETH_BYTES)
@@ -24,9 +25,8 @@ const struct roce_opcode_info roce_opcodes[256] = {
 		.kind = ROCE_KIND_##kind_,                                                         \
 		.place = ROCE_##place_,                                                            \
 		.payload = ROCE_PAYLOAD_##payload_,                                                \
-		.headers = (h),                                                                    \
 		.header_bytes = AT_END(h),                                                         \
-		.deth_off = HAS(h, ROCE_H_DETH) * AT_DETH(h),                                      \
+		.headers = (h),                                                                    \
 		.reth_off = HAS(h, ROCE_H_RETH) * AT_RETH(h),                                      \
 		.atomic_off = HAS(h, ROCE_H_ATOMIC) * AT_ATOMIC(h),                                \
 		.aeth_off = HAS(h, ROCE_H_AETH) * AT_AETH(h),                                      \

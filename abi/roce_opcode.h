@@ -23,6 +23,7 @@ enum roce_transport {
 	ROCE_UD = 3,
 	ROCE_CNP_CLASS = 4,
 	ROCE_XRC = 5,
+	ROCE_DC = 6, /* a manufacturer's: our own */
 };
 
 /* An operation has the same lower bits in every transport: an opcode of RC or'ed with another
@@ -56,12 +57,13 @@ enum roce_place {
 enum {
 	ROCE_H_DETH = 1 << 0,
 	ROCE_H_XRCETH = 1 << 1,
-	ROCE_H_RETH = 1 << 2,
-	ROCE_H_ATOMIC = 1 << 3,
-	ROCE_H_AETH = 1 << 4,
-	ROCE_H_ATOMIC_ACK = 1 << 5,
-	ROCE_H_IMM = 1 << 6,
-	ROCE_H_IETH = 1 << 7,
+	ROCE_H_DCETH = 1 << 2,
+	ROCE_H_RETH = 1 << 3,
+	ROCE_H_ATOMIC = 1 << 4,
+	ROCE_H_AETH = 1 << 5,
+	ROCE_H_ATOMIC_ACK = 1 << 6,
+	ROCE_H_IMM = 1 << 7,
+	ROCE_H_IETH = 1 << 8,
 };
 
 /* Payload bytes, pad not counted. The path MTU is the queue pair's, so the core checks it. */
@@ -74,15 +76,14 @@ enum roce_payload_rule {
 	ROCE_PAYLOAD_MASKS, /* ROCE_MASKS_BYTES */
 };
 
-/* Offsets count from the BTH's first byte; 0: the opcode does not have that header. An XRCETH is
- * always right after the BTH. Twelve bytes: a row is found by shifts and sums. */
+/* Offsets count from the BTH's first byte; 0: the opcode does not have that header. DETH, XRCETH
+ * and DCETH are always right after the BTH. Twelve bytes: a row is found by shifts and sums. */
 struct roce_opcode_info {
 	uint8_t kind; /* enum roce_kind */
 	uint8_t place; /* enum roce_place */
 	uint8_t payload; /* enum roce_payload_rule */
-	uint8_t headers; /* ROCE_H_* */
 	uint8_t header_bytes; /* BTH and extended headers: where the payload starts */
-	uint8_t deth_off;
+	uint16_t headers; /* ROCE_H_* */
 	uint8_t reth_off;
 	uint8_t atomic_off;
 	uint8_t aeth_off;

@@ -41,12 +41,19 @@ static void decode_extended(struct roce_pkt *pkt, const uint8_t *bth,
 	const uint8_t *h;
 
 	if (info->headers & ROCE_H_DETH) {
-		h = bth + info->deth_off;
+		h = bth + ROCE_BTH_BYTES;
 		pkt->deth.qkey = be32_load(h + ROCE_DETH_QKEY_OFF);
 		pkt->deth.src_qpn = be24_load(h + ROCE_DETH_SRC_QPN_OFF);
 	}
 	if (info->headers & ROCE_H_XRCETH)
 		pkt->srqn = be24_load(bth + ROCE_BTH_BYTES + ROCE_XRCETH_SRQN_OFF);
+	if (info->headers & ROCE_H_DCETH) {
+		h = bth + ROCE_BTH_BYTES;
+		pkt->dceth.key = be64_load(h + ROCE_DCETH_KEY_OFF);
+		pkt->dceth.session = be64_load(h + ROCE_DCETH_SESSION_OFF);
+		pkt->dceth.initiator = be24_load(h + ROCE_DCETH_INITIATOR_OFF);
+		pkt->dceth.first_psn = be24_load(h + ROCE_DCETH_FIRST_PSN_OFF);
+	}
 	if (info->headers & ROCE_H_RETH) {
 		h = bth + info->reth_off;
 		pkt->reth.va = be64_load(h + ROCE_RETH_VA_OFF);
@@ -135,12 +142,21 @@ static void encode_extended(uint8_t *dst, const struct roce_pkt *pkt,
 	uint8_t *h;
 
 	if (info->headers & ROCE_H_DETH) {
-		h = dst + info->deth_off;
+		h = dst + ROCE_BTH_BYTES;
 		be32_store(h + ROCE_DETH_QKEY_OFF, pkt->deth.qkey);
 		be32_store(h + ROCE_DETH_SRC_QPN_OFF - 1, pkt->deth.src_qpn & ROCE_QPN_MASK);
 	}
 	if (info->headers & ROCE_H_XRCETH)
 		be32_store(dst + ROCE_BTH_BYTES, pkt->srqn & ROCE_QPN_MASK);
+	if (info->headers & ROCE_H_DCETH) {
+		h = dst + ROCE_BTH_BYTES;
+		be64_store(h + ROCE_DCETH_KEY_OFF, pkt->dceth.key);
+		be64_store(h + ROCE_DCETH_SESSION_OFF, pkt->dceth.session);
+		be32_store(h + ROCE_DCETH_INITIATOR_OFF - 1,
+			   pkt->dceth.initiator & ROCE_QPN_MASK);
+		be32_store(h + ROCE_DCETH_FIRST_PSN_OFF - 1,
+			   pkt->dceth.first_psn & ROCE_PSN_MASK);
+	}
 	if (info->headers & ROCE_H_RETH) {
 		h = dst + info->reth_off;
 		be64_store(h + ROCE_RETH_VA_OFF, pkt->reth.va);

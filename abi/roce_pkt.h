@@ -46,6 +46,12 @@ struct roce_pkt {
 		uint32_t src_qpn; /* 24 bits */
 	} deth;
 	uint32_t srqn; /* 24 bits: of an XRC request */
+	struct {
+		uint64_t key;
+		uint64_t session;
+		uint32_t initiator; /* 24 bits */
+		uint32_t first_psn; /* 24 bits */
+	} dceth;
 	uint32_t imm;
 	uint32_t inv_rkey;
 

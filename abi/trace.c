@@ -264,7 +264,8 @@ static void put_send(struct base_text *text, const struct trace_event *event)
 		base_text_str(text, " cannot be read, or is empty");
 		return;
 	}
-	wqe_dump(dump, sizeof(dump), event->bytes, event->len_bytes, event->datagram);
+	wqe_dump(dump, sizeof(dump), event->bytes, event->len_bytes,
+		 (enum wqe_address)event->address);
 	base_text_str(text, dump);
 }
 

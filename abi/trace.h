@@ -22,7 +22,7 @@ enum {
 };
 
 enum trace_kind {
-	TRACE_SEND, /* an entry of a send queue is begun: bytes, datagram */
+	TRACE_SEND, /* an entry of a send queue is begun: bytes, address */
 	TRACE_RECV, /* an entry of a receive queue is taken: bytes are its pieces */
 	TRACE_CQE,  /* number is a completion queue's: bytes are 64 */
 	TRACE_DENY, /* a request is not carried out: syndrome is the AETH's, 0: silently; reason */
@@ -54,6 +54,9 @@ enum trace_kind {
 	X(RECEIVE_RECORD, "the doorbell record of receives cannot be read or makes no sense") \
 	X(XRC_SRQ, "the SRQ that is named is no XRC one of the queue pair's domain")          \
 	X(QKEY, "the Q_Key is not the queue pair's")                                          \
+	X(DC_KEY, "the access key is not the DC target's")                                    \
+	X(DC_INITIATORS, "the DC target serves too many initiators at once")                  \
+	X(DC_STREAM, "there is no such stream")                                               \
 	X(NO_QP, "there is no such queue pair for this opcode")                               \
 	X(QP_STATE, "the queue pair is in no state to take it")                               \
 	X(ADDRESS, "it is not from the peer that the queue pair is connected to")             \
@@ -100,7 +103,7 @@ struct trace_event {
 	uint16_t index;  /* of an entry */
 	uint8_t opcode;  /* of an entry that fails: the WQE's */
 	uint8_t syndrome;
-	bool datagram;
+	uint8_t address; /* enum wqe_address */
 	const void *bytes;
 	size_t len_bytes;
 	/* What was wanted, and of which key; without a key: SENDs. */

@@ -71,6 +71,8 @@ static void check_qp(const struct nic *nic, const struct nic_qp *qp)
 	ASSERT(qp->heap_ns <= qp->deadline_ns);
 	if (!nic_qp_acked(qp))
 		check_unacked(qp);
+	nic_dct_check(nic, qp);
+	ASSERT(!qp->dc.settling || (qp->state == NIC_QP_ERR && qp->is_ready));
 	if (qp->state != NIC_QP_ERR) {
 		check_requester(nic, qp);
 		check_responder(qp);

@@ -47,7 +47,10 @@ static void fail(struct nic *nic, struct nic_qp *qp, struct nic_fault fault)
 	if (qp->op_cur - qp->op_tail > NIC_OPS)
 		qp->op_cur = qp->op_tail;
 	nic_cq_error(nic, qp, qp->cqn_send, CQE_REQ_ERR, op->opcode, op->wqe_index, fault);
-	nic_qp_error(nic, qp);
+	if (qp->type == NIC_QP_DCI)
+		nic_dci_fail(nic, qp);
+	else
+		nic_qp_error(nic, qp);
 }
 
 /* The same, told of. */
@@ -63,9 +66,14 @@ void nic_comp_advance(struct nic *nic, struct nic_qp *qp)
 	while (qp->op_tail != qp->op_head && qp->state != NIC_QP_ERR) {
 		const struct nic_op *op = nic_op_at(nic, qp, qp->op_tail);
 
-		if (op->flags & (NIC_OP_FAILED_F | NIC_OP_BUSY_F)) {
+		if (op->flags & (NIC_OP_FAILED_F | NIC_OP_BUSY_F | NIC_OP_FLUSHED_F)) {
 			if (op->flags & NIC_OP_BUSY_F)
 				break;
+			if (op->flags & NIC_OP_FLUSHED_F) {
+				nic_qp_flush_op(nic, qp);
+				qp->sq_stalled = false;
+				continue;
+			}
 			fail(nic, qp, op->fault);
 			return;
 		}

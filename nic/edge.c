@@ -2,7 +2,8 @@
 /*
  * edge.c - the edges of a queue pair's state machine, and the attributes that each takes.
  *
- * They are those that Linux allows [linux ib_modify_qp_is_ok]: one row for the types that share it.
+ * They are those that Linux allows [linux ib_modify_qp_is_ok], for DC [linux mlx5
+ * modify_dci_qp_is_ok, mlx5_ib_modify_dct]: one row for the types that share it.
  * Any state goes to reset or to error, and takes no attribute on the way [IBTA1 10.3.1].
  */
 #include "nic/nic_priv.h"
@@ -16,6 +17,8 @@ enum {
 	UD = TYPE(UD),
 	INI = TYPE(XRC_INI),
 	TGT = TYPE(XRC_TGT),
+	DCI = TYPE(DCI),
+	DCT = TYPE(DCT),
 	CONNECTED = RC | UC | INI | TGT,
 };
 
@@ -30,9 +33,12 @@ struct edge {
 static const struct edge edges[] = {
 	{NIC_QP_RESET, NIC_QP_INIT, CONNECTED, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS), 0},
 
+	{NIC_QP_RESET, NIC_QP_INIT, DCI, SET(PKEY_INDEX) | SET(PORT), 0},
+	{NIC_QP_RESET, NIC_QP_INIT, DCT, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS), 0},
 	{NIC_QP_RESET, NIC_QP_INIT, UD, SET(PKEY_INDEX) | SET(PORT) | SET(QKEY), 0},
 
 	{NIC_QP_INIT, NIC_QP_INIT, CONNECTED, 0, SET(PKEY_INDEX) | SET(PORT) | SET(ACCESS)},
+	{NIC_QP_INIT, NIC_QP_INIT, DCI, 0, SET(PKEY_INDEX) | SET(PORT)},
 	{NIC_QP_INIT, NIC_QP_INIT, UD, 0, SET(PKEY_INDEX) | SET(PORT) | SET(QKEY)},
 
 	{NIC_QP_INIT, NIC_QP_RTR, RC | TGT,
@@ -43,6 +49,8 @@ static const struct edge edges[] = {
 	 SET(PATH) | SET(MTU) | SET(DEST_QPN) | SET(RQ_PSN),
 	 SET(ACCESS) | SET(PKEY_INDEX)},
 
+	{NIC_QP_INIT, NIC_QP_RTR, DCI, SET(MTU), SET(PATH) | SET(PKEY_INDEX)},
+	{NIC_QP_INIT, NIC_QP_RTR, DCT, SET(PATH) | SET(MTU) | SET(MIN_RNR_TIMER), 0},
 	{NIC_QP_INIT, NIC_QP_RTR, UD, 0, SET(PKEY_INDEX) | SET(QKEY)},
 
 	{NIC_QP_RTR, NIC_QP_RTS, RC,
@@ -51,6 +59,9 @@ static const struct edge edges[] = {
 	{NIC_QP_RTR, NIC_QP_RTS, INI,
 	 SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) | SET(RD_ATOMIC),
 	 SET(CUR_STATE) | SET(ACCESS)},
+	{NIC_QP_RTR, NIC_QP_RTS, DCI,
+	 SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) | SET(RD_ATOMIC),
+	 SET(MIN_RNR_TIMER)},
 	{NIC_QP_RTR, NIC_QP_RTS, TGT,
 	 SET(TIMEOUT) | SET(SQ_PSN),
 	 SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER)},
@@ -61,6 +72,7 @@ static const struct edge edges[] = {
 	{NIC_QP_RTS, NIC_QP_RTS, RC | TGT, 0,
 	 SET(CUR_STATE) | SET(ACCESS) | SET(MIN_RNR_TIMER) | SET(UDP_SPORT)},
 	{NIC_QP_RTS, NIC_QP_RTS, UC | INI, 0, SET(CUR_STATE) | SET(ACCESS) | SET(UDP_SPORT)},
+	{NIC_QP_RTS, NIC_QP_RTS, DCI, 0, SET(MIN_RNR_TIMER)},
 	{NIC_QP_RTS, NIC_QP_RTS, UD, 0, SET(CUR_STATE) | SET(QKEY)},
 
 	{NIC_QP_RTS, NIC_QP_SQD, CONNECTED | UD, 0, 0},

@@ -147,7 +147,7 @@ static bool served(const struct nic *nic, uint32_t n)
 static void deliver(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 		    const struct nic_rx *rx)
 {
-	uint32_t sender = be24_load(pkt->header + pkt->info->deth_off + ROCE_DETH_SRC_QPN_OFF);
+	uint32_t sender = be24_load(pkt->header + ROCE_BTH_BYTES + ROCE_DETH_SRC_QPN_OFF);
 
 	if (qp->state != NIC_QP_RTR && qp->state != NIC_QP_RTS && qp->state != NIC_QP_SQD &&
 	    qp->state != NIC_QP_SQE) {

@@ -161,6 +161,8 @@ struct nic_config {
 	uint32_t pd_count_max;
 	uint32_t srq_count_max;  /* 0: there are none */
 	uint32_t xrcd_count_max; /* likewise */
+	/* initiators that all DC targets serve at once; 0: there are no targets */
+	uint32_t dc_responder_count_max;
 	uint32_t mtu_max_bytes;  /* port's active MTU: 256, 512, 1024, 2048 or 4096 */
 	/* outstanding READs and atomics per queue pair, each way; at most 16 */
 	uint32_t rd_atomic_max;
@@ -345,6 +347,8 @@ enum nic_qp_type {
 	NIC_QP_UD,
 	NIC_QP_XRC_INI, /* sends requests only: no receives */
 	NIC_QP_XRC_TGT, /* only answers: no rings, no protection domain, no completion queues */
+	NIC_QP_DCI, /* sends requests only, each to the target that its address vector names */
+	NIC_QP_DCT, /* only answers, whoever has its access key; receives are an SRQ's */
 };
 
 enum nic_qp_state {
@@ -362,7 +366,7 @@ struct nic_qp_attr {
 	enum nic_qp_type type;
 	uint32_t pdn;
 	uint32_t cqn_send;
-	uint32_t cqn_recv;       /* 0: XRC has none */
+	uint32_t cqn_recv;       /* 0: XRC and DC initiators have none */
 	uint64_t buf_va;         /* receive ring first, send ring behind it [uverbs.md 3.4] */
 	uint64_t db_va;          /* [0] receive counter, [1] send counter */
 	uint32_t sq_wqebb_count; /* power of two; 0: no send ring */
@@ -370,6 +374,13 @@ struct nic_qp_attr {
 	uint32_t rq_wqe_size_log2;
 	uint32_t srqn;       /* where its receives come from; 0: from its own ring */
 	uint32_t xrcdn;      /* of an XRC target */
+	uint64_t dc_key;     /* of a DC target; in an address vector, as it stands there */
+	/*
+	 * Streams of a DC initiator, NIC_STREAMS_MAX at most; 0: none. What fails stops its stream
+	 * only, until stream_failed_max streams have failed: then the queue pair.
+	 */
+	uint16_t stream_count;
+	uint16_t stream_failed_max;
 	uint32_t user_index; /* what its CQEs carry at srqn_uidx */
 	bool cqe_srqn; /* those of receives of an SRQ carry its number instead (CQE version 0) */
 	bool sq_signal_all;
@@ -378,6 +389,8 @@ struct nic_qp_attr {
 	uint32_t ece; /* of version 1 [abi/ece.h]: its word is what this NIC offers; else 0 */
 	uint64_t cookie;
 };
+enum { NIC_STREAMS_MAX = 64 };
+
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
 int nic_qp_destroy(struct nic *nic, uint32_t qpn);
 /* The cookie, as given at create or set since. -EINVAL: no such queue pair. */
@@ -444,6 +457,12 @@ int nic_qp_made(const struct nic *nic, uint32_t qpn, struct nic_qp_attr *attr);
  * does; a reset ends that. */
 int nic_qp_drain_on_sig_error(struct nic *nic, uint32_t qpn, bool drain);
 int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *params);
+/* A stream of a DC initiator that has failed works again. -EINVAL: it has not; or the queue pair
+ * is not in NIC_QP_RTS. */
+int nic_dci_reset_stream(struct nic *nic, uint32_t qpn, uint16_t stream, uint64_t now_ns);
+/* A DC target serves nobody any more. */
+int nic_dct_drain(struct nic *nic, uint32_t qpn);
+bool nic_dct_is_drained(const struct nic *nic, uint32_t qpn);
 
 /* A number that no queue pair gets until it is released; what comes for it is dropped. -ENOMEM, or
  * what env's qpn_block says. */
@@ -529,7 +548,8 @@ uint64_t nic_deadline_ns(const struct nic *nic);
 					    X(implied_naks) X(ack_timeouts_last)                  \
 						X(req_remote_invalid) X(req_remote_access)        \
 						    X(req_retries_exceeded) X(req_rnr_exceeded)   \
-							X(resp_local_length)
+							X(resp_local_length) X(rx_drop_dckey)     \
+							    X(dc_refused)
 
 struct nic_counters {
 #define X(name) uint64_t name;

@@ -32,6 +32,7 @@
 #include "nic/flow.h"
 #include "nic/nic.h"
 #include "nic/nic_cq.h"
+#include "nic/nic_dc.h"
 #include "nic/nic_mkey.h"
 
 #define NIC_TIME_NEVER UINT64_MAX
@@ -145,8 +146,9 @@ struct nic_wqe {
 	uint32_t rkey;
 	uint32_t imm;
 	uint32_t srqn; /* XRC: the queue at the peer that the request is for */
-	uint32_t dqpn; /* UD, this one and the next two: where it goes */
+	uint32_t dqpn; /* UD and DC, this one and the next three: where it goes */
 	uint32_t qkey;
+	uint64_t dc_key;
 	struct nic_path path;
 	uint32_t piece_count;
 	uint32_t raw_bytes; /* of an entry that is no message: all of it */
@@ -174,6 +176,7 @@ enum {
 	NIC_OP_SOLICITED_F = 1 << 1,
 	NIC_OP_FAILED_F = 1 << 2, /* fails with `fault` once those before it are complete */
 	NIC_OP_BUSY_F = 1 << 3,   /* a local operation that is not done */
+	NIC_OP_FLUSHED_F = 1 << 4, /* DC: its stream has failed; it sends nothing */
 };
 
 struct nic_op {
@@ -316,7 +319,8 @@ struct nic_qp {
 	bool ece_asked;       /* its driver knows ECE */
 	uint8_t cc_algorithm; /* enum nic_cc_algorithm: agreed on, or the port's default */
 	uint32_t ece;
-	/* Of a datagram queue pair, path and dest_qpn are those of the entry that it sends. */
+	struct nic_dc dc;
+	/* Of datagrams and of a DC initiator path and dest_qpn are those of what it sends. */
 	struct nic_qp_params params;
 	struct nic_res res[NIC_RES];
 };
@@ -364,6 +368,9 @@ struct nic {
 	struct nic_pd *pds;
 	struct nic_srq *srqs;
 	struct nic_pd *xrcds;
+	struct nic_dcr *dcrs; /* their responders are qps[config.qp_count_max ...] */
+	uint32_t *dcr_buckets; /* hash -> place of the first */
+	uint64_t dc_session;   /* the last one's number */
 
 	uint32_t open_bytes;   /* of the packet that is being made */
 	uint32_t left_packets; /* of nic_run's budget */
@@ -387,6 +394,7 @@ struct nic {
 	struct nic_slots psv_slots;
 	struct nic_slots srq_slots;
 	struct nic_slots xrcd_slots;
+	struct nic_slots dcr_slots;
 	struct nic_slots qp_slots;
 	uint32_t step_count;
 	uint32_t step_fresh;           /* none from here on was ever used */
@@ -433,6 +441,12 @@ static inline struct nic_qp *nic_qp_find(const struct nic *nic, uint32_t qpn)
 static inline struct nic_op *nic_op_at(const struct nic *nic, const struct nic_qp *qp, uint32_t n)
 {
 	return &nic->ops[(size_t)qp->index << NIC_OPS_LOG2 | (n & (NIC_OPS - 1))];
+}
+
+/* nic_is_dcr - whether it is a DC target's responder, of which only its target's owner knows. */
+static inline bool nic_is_dcr(const struct nic *nic, const struct nic_qp *qp)
+{
+	return qp->index >= nic->config.qp_count_max;
 }
 
 /* nic_opcode_local - whether nothing is sent for it. */
@@ -740,6 +754,9 @@ bool nic_sig_read(struct nic *nic, uint8_t *dst, uint32_t index, uint64_t off, u
 bool nic_sig_write(struct nic *nic, uint32_t index, uint64_t off, const uint8_t *src, uint64_t n);
 bool nic_sig_is_on(const struct nic *nic, uint32_t index);
 
+/* nic_path_leads_here - to this very port. */
+bool nic_path_leads_here(const struct nic_path *path);
+
 /* ---- qp.c, run.c ----------------------------------------------------------------------------- */
 
 /* nic_qp_error - moves qp to the error state; its rings are flushed in later turns. */
@@ -750,6 +767,16 @@ void nic_qp_sq_error(struct nic *nic, struct nic_qp *qp);
 /* nic_qp_error_of_cq - the same for every queue pair that uses cqn. */
 void nic_qp_error_of_cq(struct nic *nic, uint32_t cqn);
 enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp);
+/* nic_qp_flush_op, nic_qp_flush_held - completes, flushed: the oldest operation; the entry of the
+ * SRQ that qp holds. */
+void nic_qp_flush_op(struct nic *nic, struct nic_qp *qp);
+void nic_qp_flush_held(struct nic *nic, struct nic_qp *qp);
+/* nic_qp_set_window - how much may be under way, as its path has it. */
+void nic_qp_set_window(const struct nic *nic, struct nic_qp *qp);
+/* nic_qp_answer_last - what was done for the peer is acknowledged, if there is room. */
+void nic_qp_answer_last(struct nic *nic, struct nic_qp *qp);
+/* nic_qp_work - ready to send: entries are begun from now on. */
+void nic_qp_work(struct nic *nic, struct nic_qp *qp);
 /* nic_qp_drained - tells the owner of a queue pair that is being drained when it is. */
 /* nic_qp_stop - no further entry of the send queue is begun, if a wrong signature is to do so. */
 void nic_qp_stop(struct nic_qp *qp);

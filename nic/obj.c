@@ -75,6 +75,7 @@ static void check_config(const struct nic_config *config)
 	ASSERT(config->mkey_count_max <= (1u << 24) - NIC_MKEY_FIRST);
 	ASSERT(config->cq_count_max < 1u << 24 && config->pd_count_max < 1u << 24);
 	ASSERT(config->srq_count_max < 1u << 24 && config->xrcd_count_max < 1u << 24);
+	ASSERT(config->dc_responder_count_max <= 1u << 20);
 	ASSERT(ring_is_power_of_two(config->mtu_max_bytes));
 	ASSERT(config->mtu_max_bytes >= 256 && config->mtu_max_bytes <= ROCE_MTU_MAX_BYTES);
 	ASSERT(config->rd_atomic_max <= NIC_RES);
@@ -97,7 +98,11 @@ static void place_objects(struct arena *arena, const struct nic_config *config, 
 	nic->cqs = arena_take(arena, config->cq_count_max + 1, sizeof(*nic->cqs));
 	nic->srqs = arena_take(arena, config->srq_count_max + 1, sizeof(*nic->srqs));
 	nic->xrcds = arena_take(arena, config->xrcd_count_max + 1, sizeof(*nic->xrcds));
-	nic->qps = arena_take(arena, config->qp_count_max, sizeof(*nic->qps));
+	nic->qps = arena_take(arena, config->qp_count_max + config->dc_responder_count_max,
+			      sizeof(*nic->qps));
+	nic->dcrs = arena_take(arena, config->dc_responder_count_max, sizeof(*nic->dcrs));
+	nic->dcr_buckets =
+	    arena_take(arena, config->dc_responder_count_max, sizeof(*nic->dcr_buckets));
 	nic->ops =
 	    arena_take(arena, (size_t)config->qp_count_max << NIC_OPS_LOG2, sizeof(*nic->ops));
 	nic->heap = arena_take(arena, config->qp_count_max, sizeof(*nic->heap));
@@ -123,6 +128,8 @@ static void place_slots(struct arena *arena, const struct nic_config *config, st
 	slots_init(&nic->srq_slots, next, 1, config->srq_count_max + 1);
 	next = arena_take(arena, config->xrcd_count_max + 1, sizeof(*next));
 	slots_init(&nic->xrcd_slots, next, 1, config->xrcd_count_max + 1);
+	next = arena_take(arena, config->dc_responder_count_max, sizeof(*next));
+	slots_init(&nic->dcr_slots, next, 0, config->dc_responder_count_max);
 	next = arena_take(arena, config->qp_count_max, sizeof(*next));
 	slots_init(&nic->qp_slots, next, 0, 0);
 }

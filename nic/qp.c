@@ -85,6 +85,9 @@ static bool objects_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 		return nic_xrcd_find(nic, attr->xrcdn) && attr->srqn == 0 &&
 		       attr->sq_wqebb_count == 0 && attr->rq_wqe_count == 0 && attr->pdn == 0 &&
 		       attr->cqn_send == 0 && attr->cqn_recv == 0;
+	case NIC_QP_DCI:
+	case NIC_QP_DCT:
+		return nic_dc_objects_ok(nic, attr);
 	}
 	return false;
 }
@@ -106,7 +109,7 @@ static bool attr_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 }
 
 /* Requests are taken once the peer is known, answers while something may be asked [IBTA1 10.3.1].
- * Each half of XRC is only a requester or only a responder. */
+ * Each half of XRC and of DC is only a requester or only a responder. */
 static void set_state(struct nic_qp *qp, enum nic_qp_state state)
 {
 	bool asks = state == NIC_QP_RTS || state == NIC_QP_SQD;
@@ -114,9 +117,9 @@ static void set_state(struct nic_qp *qp, enum nic_qp_state state)
 
 	qp->state = (uint8_t)state;
 	qp->takes = 0;
-	if (asks && qp->type != NIC_QP_XRC_TGT)
+	if (asks && qp->type != NIC_QP_XRC_TGT && qp->type != NIC_QP_DCT)
 		qp->takes |= NIC_TAKES_ANSWERS_F;
-	if (answers && qp->type != NIC_QP_XRC_INI)
+	if (answers && qp->type != NIC_QP_XRC_INI && qp->type != NIC_QP_DCI && !qp->dc.drained)
 		qp->takes |= NIC_TAKES_REQUESTS_F;
 }
 
@@ -142,6 +145,9 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	qp->rx_off = 0;
 	qp->res_head = 0;
 	qp->res_due = 0;
+	qp->dc.failed_streams = 0;
+	qp->dc.failed_count = 0;
+	qp->dc.settling = qp->dc.drained = false;
 }
 
 /*
@@ -149,8 +155,10 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
  * by the time its driver hears of the request. An owner who has seen the last message come in may
  * leave at once, and its peer still completes.
  */
-static void answer_last(struct nic *nic, struct nic_qp *qp)
+void nic_qp_answer_last(struct nic *nic, struct nic_qp *qp)
 {
+	if (qp->type == NIC_QP_DCT && !nic_is_dcr(nic, qp))
+		nic_dct_answer_last(nic, qp);
 	if (!nic_answer_due(qp))
 		return;
 	nic->left_packets = NIC_VISIT_PACKETS;
@@ -177,6 +185,9 @@ static uint8_t transport_of(enum nic_qp_type type)
 	case NIC_QP_XRC_INI:
 	case NIC_QP_XRC_TGT:
 		return ROCE_XRC << ROCE_TRANSPORT_SHIFT;
+	case NIC_QP_DCI:
+	case NIC_QP_DCT:
+		return ROCE_DC << ROCE_TRANSPORT_SHIFT;
 	}
 	UNREACHABLE();
 }
@@ -214,6 +225,9 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	qp->user_index = attr->user_index;
 	qp->sq_signal_all = attr->sq_signal_all;
 	qp->cookie = attr->cookie;
+	qp->dc = (struct nic_dc){.key = attr->dc_key,
+				 .stream_count = attr->stream_count,
+				 .failed_max = attr->stream_failed_max};
 	set_state(qp, NIC_QP_RESET);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	qp->own_multicast_blocked = attr->own_multicast_blocked;
@@ -271,7 +285,8 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	if (!qp)
 		return -EINVAL;
 	nic_mcast_forget(nic, qpn);
-	answer_last(nic, qp);
+	nic_qp_answer_last(nic, qp);
+	nic_dct_release(nic, qp, false);
 	clear_transport(nic, qp);
 	last = &nic->qp_watch[--nic->qp_watch_count];
 	nic->qp_watch[qp->watch] = *last;
@@ -355,7 +370,7 @@ static bool values_ok(const struct nic *nic, const struct nic_qp_params *p)
 }
 
 /* On InfiniBand a GID is only there if the path has a global route: two that are zero are equal. */
-static bool leads_here(const struct nic_path *path)
+bool nic_path_leads_here(const struct nic_path *path)
 {
 	if (path->slid != 0 && path->dlid != path->slid)
 		return false;
@@ -390,7 +405,7 @@ static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *fr
 
 /* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on
  * its way while one comes in. */
-static void set_window(const struct nic *nic, struct nic_qp *qp)
+void nic_qp_set_window(const struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t bytes = 0;
 
@@ -412,11 +427,11 @@ static void apply_params(const struct nic *nic, struct nic_qp *qp, const struct 
 	to->sq_psn &= PSN_MASK;
 	to->dest_qpn &= ROCE_QPN_MASK;
 	if (p->set & SET(PATH))
-		qp->peer_is_here = leads_here(&to->path);
+		qp->peer_is_here = nic_path_leads_here(&to->path);
 	if (p->set & SET(MTU))
 		qp->mtu_log2 = (uint8_t)ring_log2_ceil(to->mtu_bytes);
 	if (p->set & (SET(PATH) | SET(MTU)))
-		set_window(nic, qp);
+		nic_qp_set_window(nic, qp);
 	if (p->set & SET(TIMEOUT))
 		qp->timeout_ns = roce_ack_timeout_ns(to->timeout);
 	if (p->set & (SET(PATH) | SET(TIMEOUT)))
@@ -435,7 +450,8 @@ static void apply_params(const struct nic *nic, struct nic_qp *qp, const struct 
 
 static void qp_to_reset(struct nic *nic, struct nic_qp *qp)
 {
-	answer_last(nic, qp);
+	nic_qp_answer_last(nic, qp);
+	nic_dct_release(nic, qp, false);
 	clear_transport(nic, qp);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	set_state(qp, NIC_QP_RESET);
@@ -456,6 +472,16 @@ static void flush_sends(struct nic *nic, struct nic_qp *qp)
 	while (qp->state == NIC_QP_SQE && nic_qp_flush(nic, qp) == NIC_TURN_AGAIN);
 }
 
+void nic_qp_work(struct nic *nic, struct nic_qp *qp)
+{
+	set_state(qp, NIC_QP_RTS);
+	/* Without a send ring there is no record to look at. */
+	watch(nic, qp, qp->sq_count != 0 ? NIC_LOOK_SQ : NIC_LOOK_NOT);
+	nic_req_kick(nic, qp);
+	if (nic_req_has_work(nic, qp))
+		nic_ready(nic, qp);
+}
+
 static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
 {
 	ASSERT(qp->state == NIC_QP_RTR || qp->state == NIC_QP_RTS || qp->state == NIC_QP_SQD ||
@@ -466,12 +492,7 @@ static void qp_to_rts(struct nic *nic, struct nic_qp *qp)
 		if (qp->state != NIC_QP_SQE)
 			return;
 	}
-	set_state(qp, NIC_QP_RTS);
-	/* Without a send ring there is no record to look at. */
-	watch(nic, qp, qp->sq_count != 0 ? NIC_LOOK_SQ : NIC_LOOK_NOT);
-	nic_req_kick(nic, qp);
-	if (nic_req_has_work(nic, qp))
-		nic_ready(nic, qp);
+	nic_qp_work(nic, qp);
 }
 
 static void qp_to_sqd_from_rts(struct nic *nic, struct nic_qp *qp)
@@ -547,7 +568,7 @@ static void enter(struct nic *nic, struct nic_qp *qp, enum nic_qp_state to)
 			qp_to_sqd_from_rts(nic, qp);
 		return;
 	case NIC_QP_ERR:
-		answer_last(nic, qp);
+		nic_qp_answer_last(nic, qp);
 		nic_qp_error(nic, qp);
 		return;
 	case NIC_QP_SQE:
@@ -566,6 +587,7 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 	if (!qp)
 		return -EINVAL;
 	nic->now_ns = now_ns;
+	nic_dci_settle(nic, qp);
 	from = (enum nic_qp_state)qp->state;
 	to = params->set & SET(STATE) ? params->state : from;
 	if ((params->set & SET(CUR_STATE)) && params->cur_state != from)
@@ -590,11 +612,12 @@ int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *para
 	*params = qp->params;
 	params->set = 0;
 	params->ece = qp->ece;
-	if (qp->type == NIC_QP_UD) {
+	if (qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI || qp->type == NIC_QP_DCT) {
 		params->path = (struct nic_path){.hop_limit = 0};
 		params->dest_qpn = 0;
 	}
-	params->state = params->cur_state = (enum nic_qp_state)qp->state;
+	params->state = params->cur_state =
+	    qp->dc.settling ? NIC_QP_RTS : (enum nic_qp_state)qp->state;
 	/* Once in use, what comes next rather than what was set. */
 	if (qp->state != NIC_QP_RESET && qp->state != NIC_QP_INIT) {
 		params->rq_psn = qp->epsn;
@@ -650,6 +673,7 @@ void nic_qp_error(struct nic *nic, struct nic_qp *qp)
 		qp->nak_due = 0;
 		qp->ack_due = false;
 	}
+	nic_dct_release(nic, qp, true);
 	if (qp->srqn != 0 || qp->type == NIC_QP_XRC_TGT) {
 		qp->last_wqe = true;
 		nic_ready(nic, qp);
@@ -675,9 +699,10 @@ void nic_qp_error_of_cq(struct nic *nic, uint32_t cqn)
 	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
 		struct nic_qp *qp = &nic->qps[nic->qp_watch[i].index];
 
-		if ((qp->cqn_send != cqn && qp->cqn_recv != cqn) || qp->state == NIC_QP_ERR ||
-		    qp->state == NIC_QP_RESET)
+		if ((qp->cqn_send != cqn && qp->cqn_recv != cqn) || qp->state == NIC_QP_RESET ||
+		    (qp->state == NIC_QP_ERR && !qp->dc.settling))
 			continue;
+		qp->dc.settling = false;
 		nic_qp_error(nic, qp);
 		nic_qp_event(nic, qp, NIC_EVENT_QP_FATAL);
 	}
@@ -690,7 +715,7 @@ static void flush_send(struct nic *nic, const struct nic_qp *qp, uint8_t opcode,
 	nic_cq_error(nic, qp, qp->cqn_send, CQE_REQ_ERR, opcode, index, fault);
 }
 
-static void flush_op(struct nic *nic, struct nic_qp *qp)
+void nic_qp_flush_op(struct nic *nic, struct nic_qp *qp)
 {
 	const struct nic_op *op = nic_op_at(nic, qp, qp->op_tail);
 
@@ -727,7 +752,7 @@ static void flush_receive(struct nic *nic, struct nic_qp *qp)
 }
 
 /* What a queue pair has taken from an SRQ it does not give back. */
-static void flush_held(struct nic *nic, struct nic_qp *qp)
+void nic_qp_flush_held(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_fault fault = {CQE_SYND_WR_FLUSH, CQE_VENDOR_FLUSH};
 
@@ -748,18 +773,21 @@ static void tell_last_wqe(struct nic *nic, struct nic_qp *qp)
 enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp)
 {
 	ASSERT(qp->state == NIC_QP_ERR || qp->state == NIC_QP_SQE);
-	for (int i = 0; i < NIC_VISIT_FLUSHES && nic->left_bytes > 0; i++) {
+	for (int i = 0; i < NIC_VISIT_FLUSHES && nic->left_bytes > 0 && qp->state != NIC_QP_RTS;
+	     i++) {
 		nic->left_bytes -= CQE_BYTES;
 		if (qp->op_tail != qp->op_head)
-			flush_op(nic, qp);
+			nic_qp_flush_op(nic, qp);
+		else if (qp->dc.settling)
+			nic_dci_settled(nic, qp);
 		else if (qp->sq_next != qp->sq_pi)
 			flush_entry(nic, qp);
 		else if (qp->state == NIC_QP_SQE)
 			return NIC_TURN_DONE;
 		else if (qp->rq_ci != qp->rq_pi)
 			flush_receive(nic, qp);
-		else if (qp->rx_held)
-			flush_held(nic, qp);
+		else if (qp->rx_held && !nic_is_dcr(nic, qp))
+			nic_qp_flush_held(nic, qp);
 		else if (qp->last_wqe)
 			tell_last_wqe(nic, qp);
 		else

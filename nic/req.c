@@ -184,12 +184,30 @@ static void run_local(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *
 	}
 }
 
+/* What DC has to say of an entry before it starts; false: it waits. An entry of a stream that has
+ * failed is neither good nor bad. */
+static COLD bool start_dc(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe,
+			  struct nic_fault *fault, bool *flushed)
+{
+	bool good = fault->syndrome == 0;
+
+	if (nic_dci_waits(qp, wqe, good))
+		return false;
+	*flushed = nic_dci_is_flushed(qp, wqe);
+	if (!nic_dci_start(nic, qp, wqe, good && !*flushed))
+		*fault = (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
+	if (*flushed)
+		*fault = (struct nic_fault){0};
+	return true;
+}
+
 /* The next entry, as the operation op_head, if it may start now. Its copy is in nic->tx_wqe. */
 static bool start_operation(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_wqe *wqe = &nic->tx_wqe;
 	struct nic_fault fault;
 	struct nic_op op;
+	bool flushed = false;
 
 	if (qp->state != NIC_QP_RTS || qp->sq_next == qp->sq_pi || qp->sq_halted || qp->sq_stalled)
 		return false;
@@ -198,7 +216,11 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 		return false;
 	}
 	fault = nic_wqe_fetch_send(nic, qp, qp->sq_next, wqe);
-	if (fault.syndrome == 0)
+	if (qp->type == NIC_QP_DCI && !start_dc(nic, qp, wqe, &fault, &flushed)) {
+		qp->sq_stalled = true;
+		return false;
+	}
+	if (fault.syndrome == 0 && !flushed)
 		fault = check_entry(nic, qp, wqe);
 	op = (struct nic_op){
 	    .psn = qp->psn_next,
@@ -211,6 +233,8 @@ static bool start_operation(struct nic *nic, struct nic_qp *qp)
 	if (fault.syndrome != 0) {
 		op.flags = NIC_OP_FAILED_F;
 		qp->sq_halted = true;
+	} else if (flushed) {
+		op.flags = NIC_OP_FLUSHED_F;
 	} else {
 		op.flags = nic_req_flags(qp, wqe);
 		op.psn_count = nic_req_psn_count(qp, wqe);
@@ -270,11 +294,16 @@ const uint8_t nic_req_opcodes[WQE_OP_SEND_IMM + 1][4] = {
     [WQE_OP_WRITE_IMM] = ROW(WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM),
 };
 
-/* XRC: the SRQ that the request is for, right after the BTH. */
-static void store_xrceth(uint8_t *bth, const struct roce_opcode_info *info, uint32_t srqn)
+/* XRC: the SRQ that the request is for, right after the BTH. DC: whose it is and for whom. */
+HOT void store_own_header(uint8_t *bth, const struct nic_qp *qp,
+			  const struct roce_opcode_info *info, uint32_t srqn)
 {
+	if (!(info->headers & (ROCE_H_XRCETH | ROCE_H_DCETH)))
+		return;
 	if (info->headers & ROCE_H_XRCETH)
 		be32_store(bth + ROCE_BTH_BYTES, srqn);
+	else
+		nic_dci_store(qp, bth + ROCE_BTH_BYTES);
 }
 
 void nic_req_store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint64_t va,
@@ -329,7 +358,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	bth = nic_tx_open(nic, qp, opcode, se ? ROCE_BTH_SE_F : 0, ack_req, psn, n);
 	if (!bth)
 		return BLOCKED;
-	store_xrceth(bth, info, wqe->srqn);
+	store_own_header(bth, qp, info, wqe->srqn);
 	if (info->reth_off)
 		nic_req_store_reth(bth, info, wqe->raddr, wqe->rkey, op->len_bytes);
 	/* Either is the last header. */
@@ -361,7 +390,7 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 		return BLOCKED;
 	piece = read_piece(qp, op, off >> qp->mtu_log2);
 	piece_bytes = (uint64_t)piece << qp->mtu_log2;
-	store_xrceth(bth, info, wqe->srqn);
+	store_own_header(bth, qp, info, wqe->srqn);
 	nic_req_store_reth(bth, info, wqe->raddr + off, wqe->rkey,
 			   left < piece_bytes ? left : (uint32_t)piece_bytes);
 	nic_tx_close(nic, qp, bth, 0);
@@ -397,7 +426,7 @@ static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct ni
 
 	if (!bth)
 		return BLOCKED;
-	store_xrceth(bth, info, wqe->srqn);
+	store_own_header(bth, qp, info, wqe->srqn);
 	eth = bth + info->atomic_off;
 	be64_store(eth + ROCE_ATOMIC_VA_OFF, wqe->raddr);
 	be32_store(eth + ROCE_ATOMIC_RKEY_OFF, wqe->rkey);

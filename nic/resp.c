@@ -273,6 +273,10 @@ void nic_resp_die(struct nic *nic, struct nic_qp *qp, enum roce_nak syndrome, ui
 {
 	enum nic_event_kind kind = NIC_EVENT_QP_FATAL;
 
+	if (nic_is_dcr(nic, qp)) {
+		nic_dct_die(nic, qp, (uint8_t)syndrome, psn);
+		return;
+	}
 	if (syndrome == ROCE_NAK_INVALID_REQUEST)
 		kind = NIC_EVENT_QP_REQ_ERR;
 	else if (syndrome == ROCE_NAK_REMOTE_ACCESS)

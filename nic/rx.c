@@ -98,12 +98,14 @@ static COLD void drop_state(struct nic *nic, const struct nic_pkt *pkt)
 	nic_trace_drop(nic, pkt->header, TRACE_BY_QP_STATE);
 }
 
-/* qp does not take this half of what its transport has: not now, or never. Each half of XRC is only
- * a requester or only a responder. */
+/* qp does not take this half of what its transport has: not now, or never. Each half of XRC
+ * and of DC is only a requester or only a responder. */
 static COLD void rx_untaken(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt,
 			    const struct nic_rx *rx, bool request)
 {
-	if (qp->type >= NIC_QP_XRC_INI && request != (qp->type == NIC_QP_XRC_TGT))
+	bool answers = qp->type == NIC_QP_XRC_TGT || qp->type == NIC_QP_DCT;
+
+	if (qp->type >= NIC_QP_XRC_INI && request != answers)
 		rx_other(nic, pkt, rx);
 	else if (pkey_ok(nic, pkt))
 		drop_state(nic, pkt);
@@ -158,6 +160,8 @@ void nic_rx(struct nic *nic, const struct nic_rx *rx, uint64_t now_ns)
 		return;
 	if (qp->type == NIC_QP_UD)
 		nic_ud_rx(nic, qp, &pkt, rx);
+	else if (qp->type == NIC_QP_DCT)
+		nic_dct_rx(nic, qp, &pkt, rx);
 	else
 		rx_connected(nic, qp, &pkt, rx, request);
 }

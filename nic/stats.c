@@ -80,6 +80,10 @@ static uint8_t type_of(enum nic_qp_type type)
 		return STATS_TYPE_XRC_INI;
 	case NIC_QP_XRC_TGT:
 		return STATS_TYPE_XRC_TGT;
+	case NIC_QP_DCI:
+		return STATS_TYPE_DCI;
+	case NIC_QP_DCT:
+		return STATS_TYPE_DCT;
 	}
 	return STATS_TYPE_OTHER;
 }

@@ -160,6 +160,13 @@ static void tell_entry_fault(struct nic *nic, const struct nic_qp *qp, uint16_t 
 	tell(nic, &event);
 }
 
+static uint8_t address_kind(const struct nic_qp *qp)
+{
+	if (qp->type == NIC_QP_DCI)
+		return WQE_ADDRESS_DC;
+	return qp->type == NIC_QP_UD ? WQE_ADDRESS_UD : WQE_ADDRESS_NONE;
+}
+
 void nic_trace_send(struct nic *nic, const struct nic_qp *qp, uint16_t index,
 		    const struct nic_wqe *wqe, struct nic_fault fault)
 {
@@ -169,7 +176,7 @@ void nic_trace_send(struct nic *nic, const struct nic_qp *qp, uint16_t index,
 	    .kind = TRACE_SEND,
 	    .number = qp->number,
 	    .index = index,
-	    .datagram = qp->type == NIC_QP_UD,
+	    .address = address_kind(qp),
 	    .bytes = wqe->raw,
 	    .len_bytes = units_bytes,
 	};

@@ -110,7 +110,7 @@ static bool is_ipv4(const struct nic *nic, const struct nic_path *path)
 static struct nic_from from_of(const struct nic *nic, const struct nic_path *path,
 			       const struct nic_pkt *pkt)
 {
-	uint32_t flags = be24_load(pkt->header + pkt->info->deth_off + ROCE_DETH_SRC_QPN_OFF);
+	uint32_t flags = be24_load(pkt->header + ROCE_BTH_BYTES + ROCE_DETH_SRC_QPN_OFF);
 
 	if (is_global(nic, path))
 		flags |= 1u << FROM_GRH_SHIFT;
@@ -240,7 +240,7 @@ static void tell_packet(struct nic *nic, const struct nic_path *path, const stru
 void nic_ud_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 	       const struct nic_rx *rx)
 {
-	uint32_t qkey = be32_load(pkt->header + pkt->info->deth_off + ROCE_DETH_QKEY_OFF);
+	uint32_t qkey = be32_load(pkt->header + ROCE_BTH_BYTES + ROCE_DETH_QKEY_OFF);
 	struct nic_path path;
 	struct nic_from from;
 	enum nic_mem verdict;

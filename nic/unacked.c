@@ -137,8 +137,8 @@ static enum sent make_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 		return no_room(nic, qp);
 	qp->overdue = false;
 	qp->deadline_ns = NIC_TIME_NEVER;
-	if (info->deth_off)
-		store_deth(qp, bth + info->deth_off, wqe->qkey);
+	if (info->headers & ROCE_H_DETH)
+		store_deth(qp, bth + ROCE_BTH_BYTES, wqe->qkey);
 	if (info->reth_off)
 		nic_req_store_reth(bth, info, wqe->raddr, wqe->rkey, op->len_bytes);
 	if (info->imm_off)

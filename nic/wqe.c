@@ -105,10 +105,10 @@ static void decode_atomic(struct nic_wqe *wqe, uint32_t at)
 }
 
 /* What stands between ctrl and the segments of the opcode: the SRQ at an XRC target, or where a
- * datagram goes. */
+ * datagram or a request of a DC initiator goes. */
 static uint32_t address_bytes(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
-	if (qp->type == NIC_QP_UD)
+	if (qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI)
 		return nic_ud_address_bytes(wqe->raw + sizeof(struct wqe_ctrl_seg));
 	return qp->type == NIC_QP_XRC_INI ? sizeof(struct wqe_xrc_seg) : 0;
 }
@@ -120,6 +120,8 @@ static bool decode_address(const struct nic *nic, const struct nic_qp *qp, struc
 
 	if (qp->type == NIC_QP_UD)
 		return nic_ud_address(nic, wqe, seg);
+	if (qp->type == NIC_QP_DCI)
+		return nic_dci_address(nic, wqe, seg);
 	wqe->srqn = be32_load(seg) & ROCE_QPN_MASK;
 	return true;
 }

@@ -66,7 +66,7 @@ static void damaged_post(struct fuzz_in *in)
 
 		entry[at] ^= fuzz_u8(in);
 	}
-	FUZZ_CHECK(wqe_dump(line, sizeof(line), entry, rest, false) < sizeof(line));
+	FUZZ_CHECK(wqe_dump(line, sizeof(line), entry, rest, WQE_ADDRESS_NONE) < sizeof(line));
 	if (fuzz_u8(in) & 3)
 		fake_ring(qp);
 }

@@ -202,6 +202,7 @@ static const struct nic_config standard_config = {
     .mkey_count_max = 1024,
     .pd_count_max = 64,
     .srq_count_max = 64,
+    .dc_responder_count_max = 64,
     .xrcd_count_max = 8,
     .mtu_max_bytes = 4096,
     .rd_atomic_max = 16,
@@ -376,9 +377,9 @@ static void make_queues(struct fake_qp *qp, const struct fake_opts *o)
 
 	if (qp->type != NIC_QP_XRC_TGT)
 		fake_cq_make(w, qp->nic, PICK(o->cq_count_log2, 8), &qp->send_cq);
-	else
+	if (qp->type == NIC_QP_XRC_TGT || qp->type == NIC_QP_DCT)
 		qp->sq_count = 0;
-	if (qp->type == NIC_QP_XRC_TGT || qp->type == NIC_QP_XRC_INI)
+	if (qp->type == NIC_QP_XRC_TGT || qp->type == NIC_QP_XRC_INI || qp->type == NIC_QP_DCI)
 		qp->rq_count = 0;
 	else
 		fake_cq_make(w, qp->nic, PICK(o->cq_count_log2, 8), &qp->recv_cq);
@@ -414,6 +415,9 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	    .rq_wqe_size_log2 = qp->rq_size_log2,
 	    .srqn = srqn,
 	    .xrcdn = o->type == NIC_QP_XRC_TGT ? o->xrcdn : 0,
+	    .dc_key = o->dc_key,
+	    .stream_count = o->stream_count,
+	    .stream_failed_max = o->stream_failed_max,
 	    .user_index = 0x700 + nic,
 	    .sq_signal_all = o->signal_all,
 	    .cookie = 0xc00cull + nic,
@@ -423,7 +427,7 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	nic_gid_set(w->nics[nic], 0, gid);
 }
 
-static void modify(struct fake_qp *qp, const struct nic_qp_params *p)
+void fake_qp_modify(struct fake_qp *qp, const struct nic_qp_params *p)
 {
 	struct fake_world *w = qp->world;
 
@@ -449,16 +453,17 @@ static void ready_unacked(struct fake_qp *qp, struct nic_qp_params *p, enum nic_
 
 	p->qkey = FAKE_QKEY;
 	p->set = init | (ud ? NIC_QP_SET_QKEY_F : NIC_QP_SET_ACCESS_F);
-	modify(qp, p);
+	fake_qp_modify(qp, p);
 	p->set = NIC_QP_SET_STATE_F | (ud ? 0 : peer);
 	p->state = NIC_QP_RTR;
-	modify(qp, p);
+	fake_qp_modify(qp, p);
 	p->set = NIC_QP_SET_STATE_F | NIC_QP_SET_SQ_PSN_F;
 	p->state = NIC_QP_RTS;
-	modify(qp, p);
+	fake_qp_modify(qp, p);
 }
 
-void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struct fake_opts *opts)
+struct nic_qp_params fake_qp_params(const struct fake_qp *qp, uint32_t dest_qpn, bool is_b,
+				    const struct fake_opts *opts)
 {
 	const struct fake_opts *o = opts ? opts : &no_opts;
 	uint32_t rights =
@@ -485,22 +490,29 @@ void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struc
 
 	fake_gid(qp->world, p.path.dgid, 1 - qp->nic);
 	fake_gid(qp->world, p.path.sgid, qp->nic);
-	if (o->type == NIC_QP_UC || o->type == NIC_QP_UD) {
-		ready_unacked(qp, &p, o->type);
+	return p;
+}
+
+void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struct fake_opts *opts)
+{
+	struct nic_qp_params p = fake_qp_params(qp, dest_qpn, is_b, opts);
+
+	if (qp->type == NIC_QP_UC || qp->type == NIC_QP_UD) {
+		ready_unacked(qp, &p, qp->type);
 		return;
 	}
-	modify(qp, &p);
+	fake_qp_modify(qp, &p);
 	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_PATH_F | NIC_QP_SET_MTU_F | NIC_QP_SET_DEST_QPN_F |
 		NIC_QP_SET_RQ_PSN_F;
 	if (qp->type != NIC_QP_XRC_INI)
 		p.set |= NIC_QP_SET_DEST_RD_ATOMIC_F | NIC_QP_SET_MIN_RNR_TIMER_F;
 	p.state = NIC_QP_RTR;
-	modify(qp, &p);
+	fake_qp_modify(qp, &p);
 	p.set = NIC_QP_SET_STATE_F | NIC_QP_SET_TIMEOUT_F | NIC_QP_SET_SQ_PSN_F;
 	if (qp->type != NIC_QP_XRC_TGT)
 		p.set |= NIC_QP_SET_RETRY_F | NIC_QP_SET_RNR_RETRY_F | NIC_QP_SET_RD_ATOMIC_F;
 	p.state = NIC_QP_RTS;
-	modify(qp, &p);
+	fake_qp_modify(qp, &p);
 }
 
 void fake_pair_connect(struct fake_world *w, struct fake_pair *pair, const struct fake_opts *opts)
@@ -558,6 +570,8 @@ static void put_address(struct builder *b, const struct fake_address *to)
 	uint8_t *seg = b->bytes + b->used;
 
 	be32_store(seg, to->qkey);
+	if (to->dc_key != 0)
+		be64_store(seg, to->dc_key);
 	be32_store(seg + 8, to->dqpn | (to->compact ? 0 : WQE_AV_EXTENDED_F));
 	seg[12] = to->stat_rate_sl;
 	be16_store(seg + 14, to->rlid);
@@ -602,6 +616,7 @@ static void put_ctrl(struct builder *b, const struct fake_qp *qp, const struct f
 	    .imm = be32_from(wr->imm),
 	};
 
+	be16_store(ctrl.dci_stream, wr->stream);
 	memcpy(b->bytes, &ctrl, sizeof(ctrl));
 }
 

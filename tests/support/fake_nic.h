@@ -189,6 +189,9 @@ struct fake_opts {
 	bool own_multicast_blocked;
 	uint32_t srqn;         /* of b; then it has no ring for receives */
 	uint32_t srqn_a;       /* likewise of a */
+	uint64_t dc_key;       /* of a DC target */
+	uint16_t stream_count; /* of a DC initiator */
+	uint16_t stream_failed_max;
 	uint32_t xrcdn;
 };
 
@@ -202,6 +205,10 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 /* fake_qp_ready - takes qp from reset to ready to send, connected to the pair's other end. is_b:
  * which of the values in opts are its own. Asserts that every step is allowed. */
 void fake_qp_ready(struct fake_qp *qp, uint32_t dest_qpn, bool is_b, const struct fake_opts *opts);
+/* Its parts: everything that a queue pair may be told, the state and path of INIT set; one step. */
+struct nic_qp_params fake_qp_params(const struct fake_qp *qp, uint32_t dest_qpn, bool is_b,
+				    const struct fake_opts *opts);
+void fake_qp_modify(struct fake_qp *qp, const struct nic_qp_params *p);
 void fake_pair_connect(struct fake_world *w, struct fake_pair *pair, const struct fake_opts *opts);
 int fake_qp_state(struct fake_qp *qp); /* enum nic_qp_state */
 int fake_qp_set_state(struct fake_qp *qp, enum nic_qp_state state);
@@ -223,6 +230,7 @@ struct fake_address {
 	uint32_t grh_gid_fl;
 	uint8_t rgid[16];
 	bool compact; /* the form of 16 bytes */
+	uint64_t dc_key; /* of a DC target; then there is no qkey */
 };
 /* fake_to - that of a queue pair of this world. */
 struct fake_address fake_to(const struct fake_qp *qp);
@@ -230,7 +238,8 @@ struct fake_address fake_to(const struct fake_qp *qp);
 void fake_gid(const struct fake_world *w, uint8_t gid[static 16], uint32_t nic);
 
 struct fake_wr {
-	const struct fake_address *to; /* UD */
+	const struct fake_address *to; /* UD, DC */
+	uint16_t stream;               /* DC */
 	enum wqe_opcode opcode;
 	bool signal;
 	bool solicited;

@@ -37,13 +37,13 @@ static void send_entries(void **state)
 	memcpy(wqe, &c, 16);
 	memcpy(wqe + 16, &raddr, 16);
 	memcpy(wqe + 32, &data, 16);
-	len = wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), false);
+	len = wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), WQE_ADDRESS_NONE);
 	assert_string_equal(buf, "WRITE index 7 qpn 0x12 ds 3 signal | va 0x10 rkey 0x20 | "
 				 "64 bytes lkey 0x30 va 0x40");
 	assert_int_equal(len, strlen(buf));
 
 	memcpy(wqe + 32, &in, 4);
-	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), false);
+	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), WQE_ADDRESS_NONE);
 	assert_non_null(strstr(buf, "| va 0x10 rkey 0x20 | inline 8 bytes"));
 
 	c = ctrl(WQE_OPMOD_ATOMIC_64, WQE_OP_ATOMIC_MASKED_CS, 5);
@@ -51,7 +51,7 @@ static void send_entries(void **state)
 	memcpy(wqe + 32, &atomic, 16);
 	memcpy(wqe + 48, &atomic, 16);
 	memcpy(wqe + 64, &data, 16);
-	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), false);
+	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), WQE_ADDRESS_NONE);
 	assert_string_equal(buf,
 			    "ATOMIC_MASKED_CS opmod 0x9 index 7 qpn 0x12 ds 5 signal | va 0x10 "
 			    "rkey 0x20 | swap_add 0x1 compare 0x2 masks 0x1 0x2 | 64 bytes lkey "
@@ -62,9 +62,15 @@ static void send_entries(void **state)
 	c.imm = be32_from(9);
 	memcpy(wqe, &c, 16);
 	memcpy(wqe + 16, &av, 48);
-	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), true);
+	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), WQE_ADDRESS_UD);
 	assert_string_equal(buf, "SEND index 7 qpn 0x12 ds 4 solicited fence imm 0x9 | to qpn 0x15 "
 				 "qkey 0x0 gid 00000000000000000000000000000001");
+
+	av.dc_key = be64_from(0x1122334455667788);
+	memcpy(wqe + 16, &av, 48);
+	wqe_dump(buf, sizeof(buf), wqe, sizeof(wqe), WQE_ADDRESS_DC);
+	assert_string_equal(buf, "SEND index 7 qpn 0x12 ds 4 solicited fence imm 0x9 | to dct 0x15 "
+				 "key 0x1122334455667788 gid 00000000000000000000000000000001");
 }
 
 /* Shows that any bytes of any length print, inside their buffer and the text's.
@@ -89,7 +95,7 @@ static void random_entries(void **state)
 		base_prng_fill(&prng, &cqe, sizeof(cqe));
 		pkt.opcode = (uint8_t)base_prng_u64(&prng);
 		pkt.aeth.syndrome = (uint8_t)base_prng_u64(&prng);
-		assert_true(wqe_dump(buf, cap, wqe, len_bytes, i & 1) <= cap);
+		assert_true(wqe_dump(buf, cap, wqe, len_bytes, (enum wqe_address)(i % 3)) <= cap);
 		assert_true(wqe_recv_dump(buf, cap, wqe, len_bytes) <= cap);
 		assert_true(cqe_dump(buf, cap, &cqe) <= cap);
 		assert_true(roce_pkt_dump(buf, cap, &pkt) <= cap);
@@ -98,7 +104,7 @@ static void random_entries(void **state)
 		free(buf);
 		free(wqe);
 	}
-	assert_int_equal(wqe_dump((char[20]){0}, 20, "", 0, false), strlen("cut short"));
+	assert_int_equal(wqe_dump((char[20]){0}, 20, "", 0, WQE_ADDRESS_NONE), strlen("cut short"));
 }
 
 /* Shows the text of receive entries: up to the end mark, or the entry's end.
@@ -185,6 +191,8 @@ static void packet_lines(void **state)
 	     "UD_SEND_ONLY qpn 0x0 psn 0x0 qkey 0x5 from 0x6 len 0"},
 	    {{.opcode = ROCE_OP_RC_SEND_ONLY_INV, .inv_rkey = 8},
 	     "RC_SEND_ONLY_INV qpn 0x0 psn 0x0 inval 0x8 len 0"},
+	    {{.opcode = ROCE_OP_DC_SEND_ONLY, .dceth = {7, 8, 9, 10}},
+	     "DC_SEND_ONLY qpn 0x0 psn 0x0 dckey 0x7 from 0x9 session 8 first 0xa len 0"},
 	    {{.opcode = 0xff}, "0xff qpn 0x0 psn 0x0 len 0"},
 	};
 	char buf[DUMP_BYTES];

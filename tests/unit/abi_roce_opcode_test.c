@@ -36,7 +36,7 @@ static void every_value_is_known_or_not(void **state)
 			assert_true(roce_opcode_is_request((uint8_t)op) !=
 				    roce_opcode_is_response((uint8_t)op));
 	}
-	assert_int_equal(known, 27 + 12 + 2 + 1 + 27);
+	assert_int_equal(known, 27 + 12 + 2 + 1 + 27 + 27);
 }
 
 /* Shows each kind of packet's headers, where they start, and its place in a message.
@@ -66,10 +66,7 @@ static void rows_have_their_offsets(void **state)
 	    {"RC_CMP_SWAP", 0x13, ROCE_ONLY, {.header_bytes = 40, .atomic_off = 12}},
 	    {"RC_SEND_ONLY_INV", 0x17, ROCE_ONLY, {.header_bytes = 16, .ieth_off = 12}},
 	    {"UC_WRITE_FIRST", 0x26, ROCE_FIRST, {.header_bytes = 28, .reth_off = 12}},
-	    {"UD_SEND_ONLY_IMM",
-	     0x65,
-	     ROCE_ONLY,
-	     {.header_bytes = 24, .deth_off = 12, .imm_off = 20}},
+	    {"UD_SEND_ONLY_IMM", 0x65, ROCE_ONLY, {.header_bytes = 24, .imm_off = 20}},
 	    {"XRC_SEND_MIDDLE", 0xa1, ROCE_MIDDLE, {.header_bytes = 16}},
 	    {"XRC_WRITE_ONLY_IMM",
 	     0xab,
@@ -78,6 +75,12 @@ static void rows_have_their_offsets(void **state)
 	    {"XRC_READ_RESP_FIRST", 0xad, ROCE_FIRST, {.header_bytes = 16, .aeth_off = 12}},
 	    {"XRC_FETCH_ADD", 0xb4, ROCE_ONLY, {.header_bytes = 44, .atomic_off = 16}},
 	    {"RC_MASKED_FA_4", 0x1a, ROCE_ONLY, {.header_bytes = 40, .atomic_off = 12}},
+	    {"DC_SEND_ONLY", 0xc4, ROCE_ONLY, {.header_bytes = 36}},
+	    {"DC_WRITE_ONLY_IMM",
+	     0xcb,
+	     ROCE_ONLY,
+	     {.header_bytes = 56, .reth_off = 36, .imm_off = 52}},
+	    {"DC_ACK", 0xd1, ROCE_ONLY, {.header_bytes = 16, .aeth_off = 12}},
 	    {"CNP", 0x81, ROCE_ONLY, {.header_bytes = 12}},
 	};
 
@@ -87,8 +90,9 @@ static void rows_have_their_offsets(void **state)
 
 		assert_string_equal(roce_opcode_name(rows[i].opcode), rows[i].name);
 		if (got->place != rows[i].place ||
-		    memcmp(&got->header_bytes, &rows[i].want.header_bytes,
-			   sizeof(*got) - offsetof(struct roce_opcode_info, header_bytes)) != 0)
+		    got->header_bytes != rows[i].want.header_bytes ||
+		    memcmp(&got->reth_off, &rows[i].want.reth_off,
+			   sizeof(*got) - offsetof(struct roce_opcode_info, reth_off)) != 0)
 			fail_msg("%s", rows[i].name);
 		assert_int_equal(roce_opcode_starts(rows[i].opcode), rows[i].place & ROCE_FIRST);
 		assert_int_equal(roce_opcode_ends(rows[i].opcode),
@@ -112,25 +116,32 @@ static void transports(void **state)
 	assert_int_equal(roce_opcode_transport(ROCE_OP_CNP), ROCE_CNP_CLASS);
 }
 
-/* Shows that XRC is RC under another number, its requests with an XRCETH and its responses without.
- * By comparing the rows. */
-static void xrc_is_rc_with_one_header(void **state)
+static void rc_with_one_header(unsigned int first, enum roce_transport transport,
+			       unsigned int header, unsigned int bytes)
 {
-	(void)state;
 	for (unsigned int op = 0; op < 32; op++) {
 		const struct roce_opcode_info *rc = &roce_opcodes[op];
-		const struct roce_opcode_info *xrc = &roce_opcodes[0xa0 | op];
-		unsigned int more = roce_opcode_is_request((uint8_t)op) ? 4 : 0;
+		const struct roce_opcode_info *other = &roce_opcodes[first | op];
+		bool more = roce_opcode_is_request((uint8_t)op);
 
-		assert_int_equal(xrc->kind, rc->kind);
+		assert_int_equal(other->kind, rc->kind);
 		if (!roce_opcode_known((uint8_t)op))
 			continue;
-		assert_int_equal(xrc->place, rc->place);
-		assert_int_equal(xrc->payload, rc->payload);
-		assert_int_equal(xrc->header_bytes, rc->header_bytes + more);
-		assert_int_equal(xrc->headers, rc->headers | (more ? ROCE_H_XRCETH : 0));
-		assert_int_equal(roce_opcode_transport((uint8_t)(0xa0 | op)), ROCE_XRC);
+		assert_int_equal(other->place, rc->place);
+		assert_int_equal(other->payload, rc->payload);
+		assert_int_equal(other->header_bytes, rc->header_bytes + (more ? bytes : 0));
+		assert_int_equal(other->headers, rc->headers | (more ? header : 0));
+		assert_int_equal(roce_opcode_transport((uint8_t)(first | op)), transport);
 	}
+}
+
+/* Shows that XRC is RC under another number, its requests with an XRCETH and its responses without;
+ * and DC likewise, with a DCETH. By comparing the rows. */
+static void xrc_and_dc_are_rc_with_one_header(void **state)
+{
+	(void)state;
+	rc_with_one_header(0xa0, ROCE_XRC, ROCE_H_XRCETH, ROCE_XRCETH_BYTES);
+	rc_with_one_header(0xc0, ROCE_DC, ROCE_H_DCETH, ROCE_DCETH_BYTES);
 }
 
 int main(void)
@@ -139,7 +150,7 @@ int main(void)
 	    cmocka_unit_test(every_value_is_known_or_not),
 	    cmocka_unit_test(rows_have_their_offsets),
 	    cmocka_unit_test(transports),
-	    cmocka_unit_test(xrc_is_rc_with_one_header),
+	    cmocka_unit_test(xrc_and_dc_are_rc_with_one_header),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

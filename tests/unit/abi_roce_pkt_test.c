@@ -21,7 +21,7 @@ enum {
 
 static struct roce_pkt random_pkt(struct base_prng *prng, uint8_t opcode)
 {
-	uint8_t headers = roce_opcodes[opcode].headers;
+	uint16_t headers = roce_opcodes[opcode].headers;
 	struct roce_pkt p = {.opcode = opcode};
 	uint64_t flags = base_prng_u64(prng);
 
@@ -39,6 +39,12 @@ static struct roce_pkt random_pkt(struct base_prng *prng, uint8_t opcode)
 	}
 	if (headers & ROCE_H_XRCETH)
 		p.srqn = base_prng_u64(prng) & ROCE_QPN_MASK;
+	if (headers & ROCE_H_DCETH) {
+		p.dceth.key = base_prng_u64(prng);
+		p.dceth.session = base_prng_u64(prng);
+		p.dceth.initiator = base_prng_u64(prng) & ROCE_QPN_MASK;
+		p.dceth.first_psn = base_prng_u64(prng) & ROCE_PSN_MASK;
+	}
 	if (headers & ROCE_H_RETH) {
 		p.reth.va = base_prng_u64(prng);
 		p.reth.rkey = (uint32_t)base_prng_u64(prng);
@@ -93,6 +99,7 @@ static void assert_same(const struct roce_pkt *a, const struct roce_pkt *b)
 	assert_true(a->atomic_ack.orig == b->atomic_ack.orig);
 	assert_memory_equal(&a->deth, &b->deth, sizeof(a->deth));
 	assert_int_equal(a->srqn, b->srqn);
+	assert_memory_equal(&a->dceth, &b->dceth, sizeof(a->dceth));
 	assert_int_equal(a->imm, b->imm);
 	assert_int_equal(a->inv_rkey, b->inv_rkey);
 	assert_int_equal(a->payload_bytes, b->payload_bytes);

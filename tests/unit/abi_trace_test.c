@@ -310,7 +310,7 @@ static void bounds(void **state)
 		    .opcode = bytes[1],
 		    .bytes = bytes,
 		    .len_bytes = base_prng_below(&prng, sizeof(bytes) + 1),
-		    .datagram = bytes[2] & 1,
+		    .address = bytes[2] % 3,
 		    .key_state = (enum trace_key_state)(bytes[3] % (TRACE_KEY_THERE + 1))};
 		len = trace_text(text, TRACE_TEXT_BYTES, &event);
 		assert_int_equal(len, strlen(text));

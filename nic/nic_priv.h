@@ -34,6 +34,7 @@
 #include "nic/nic_cq.h"
 #include "nic/nic_dc.h"
 #include "nic/nic_mkey.h"
+#include "nic/nic_srq.h"
 
 #define NIC_TIME_NEVER UINT64_MAX
 
@@ -81,27 +82,6 @@ struct nic_pd *nic_pd_find(const struct nic *nic, uint32_t pdn);
 struct nic_pd {
 	uint32_t users;
 	bool live;
-};
-
-struct nic_srq {
-	uint64_t buf_va;
-	uint64_t db_va;
-	uint32_t wqe_count;
-	uint16_t pi;    /* the doorbell record's value, as last read */
-	uint16_t ci;    /* entries taken */
-	uint16_t head;  /* index of the next; from the application, so it may be outside the ring */
-	uint16_t limit; /* 0: not armed */
-	uint8_t size_log2;
-	bool live;
-	bool failed; /* reported; gives nothing any more */
-	bool cyclic; /* the next entry is the one behind, not the one that an entry names */
-	uint32_t number;
-	uint32_t pdn;
-	uint32_t xrcdn; /* 0: not XRC, and the next two mean nothing */
-	uint32_t cqn;
-	uint32_t user_index;
-	uint32_t users;
-	uint64_t cookie;
 };
 
 /* One record of what nic_scan reads: a doorbell record, and the value it had. */
@@ -699,26 +679,6 @@ void nic_mcast_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_r
 /* nic_mcast_forget - detaches qpn from every group. */
 void nic_mcast_forget(struct nic *nic, uint32_t qpn);
 
-/* ---- srq.c ----------------------------------------------------------------------------------- */
-
-struct nic_srq *nic_srq_find(const struct nic *nic, uint32_t srqn);
-struct nic_pd *nic_xrcd_find(const struct nic *nic, uint32_t xrcdn);
-/* nic_srq_look - reads the doorbell record if what is known of it is used up; false: it makes no
- * sense, or the queue has failed before. */
-bool nic_srq_look(struct nic *nic, struct nic_srq *srq);
-static inline bool nic_srq_is_empty(const struct nic_srq *srq)
-{
-	return srq->pi == srq->ci;
-}
-/* nic_srq_took - the entry at the head has been copied, and named `next` as the one after it. */
-void nic_srq_took(struct nic *nic, struct nic_srq *srq, uint16_t next);
-void nic_srq_fail(struct nic *nic, struct nic_srq *srq);
-/* nic_srq_fail_of_cq - the same for every XRC queue that completes to cqn. */
-void nic_srq_fail_of_cq(struct nic *nic, uint32_t cqn);
-/* nic_xrc_bind - srqn is where requests to qp, an XRC target, go from now on; false: it is not an
- * XRC queue of qp's domain, or qp is in the middle of a message to another. */
-bool nic_xrc_bind(struct nic *nic, struct nic_qp *qp, uint32_t srqn);
-
 /* ---- rtt.c: how long to wait on a path that loses packets ------------------------------------ */
 
 /* nic_rtt_start - a packet with this PSN goes out for the first time. */
@@ -759,6 +719,10 @@ bool nic_path_leads_here(const struct nic_path *path);
 
 /* ---- qp.c, run.c ----------------------------------------------------------------------------- */
 
+/* nic_qp_set_state - the state, and what it takes in it. nic_qp_look_at - which of its doorbell
+ * records are read from now on. */
+void nic_qp_set_state(struct nic_qp *qp, enum nic_qp_state state);
+void nic_qp_look_at(struct nic *nic, const struct nic_qp *qp, enum nic_look look);
 /* nic_qp_error - moves qp to the error state; its rings are flushed in later turns. */
 void nic_qp_error(struct nic *nic, struct nic_qp *qp);
 /* nic_qp_sq_error - moves qp, whose oldest operation has failed, to the send queue's error state.

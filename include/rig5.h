@@ -15,6 +15,10 @@
  *     rig_qp_post(qp, &entry); rig_qp_ring(qp);     a write, read, send or atomic
  *     rig_cq_poll(cq, wc, 16);                      its completion
  *
+ * Beside these reliable queue pairs there are datagram ones, which send to any number of others by
+ * an address handle: rig_qp_create_with, rig_qp_start, rig_ah_create. And receives that queue pairs
+ * share: rig_srq_create.
+ *
  * Errors. Every int function returns 0 or a count, or a negative errno: -EINVAL for the caller's
  * mistake (nothing was changed, no byte of a ring was touched), -EAGAIN for a full ring, any other
  * for what the kernel or the machine refused. rig_error() then has a sentence for a person. Outputs
@@ -22,28 +26,29 @@
  * completion with a status.
  *
  * Threads. Every function may be called from any thread, but of each of these groups one call runs
- * at a time: post, receive, ring, room and index of one queue pair; poll and arm of one completion
- * queue; wait of one NIC. A queue pair may be posted to, or destroyed, while another thread polls
- * its completion queue. Else no call may be under way on an object that is being destroyed, or on a
- * NIC that is being closed. Nothing here may be called from a signal handler. A child after fork
- * uses none of its parent's NICs: calls on them return -EPERM there and do no harm.
+ * at a time: post, receive, ring, room and index of one queue pair; receive, room and index of one
+ * shared receive queue; poll and arm of one completion queue; wait of one NIC. A queue pair may be
+ * posted to, or destroyed, while another thread polls its completion queue. Else no call may be
+ * under way on an object that is being destroyed, or on a NIC that is being closed. Nothing here
+ * may be called from a signal handler. A child after fork uses none of its parent's NICs: calls on
+ * them return -EPERM there and do no harm.
  *
- * Ownership. A NIC owns its regions, completion queues, queue pairs and address handles: rig_close
- * destroys them all, and each may be destroyed earlier, once. Application memory stays the
+ * Ownership. A NIC owns its regions, queues, queue pairs and address handles: rig_close destroys
+ * them all, and each may be destroyed earlier, once. Application memory stays the
  * application's: it must stay mapped while a region names it.
  *
- * Pointers. rig_qp_post, _receive and _ring, rig_cq_poll and _arm, whose cost is counted in
- * instructions, take no NULL; all others answer it with -EINVAL, or with 0 where a number is
- * unsigned.
+ * Pointers. rig_qp_post, _receive and _ring, rig_srq_receive, rig_cq_poll and _arm, whose cost is
+ * counted in instructions, take no NULL; all others answer it with -EINVAL, or with 0 where a
+ * number is unsigned.
  *
  * Failures. A request that fails takes its queue pair with it: what was posted behind it, and all
  * receives, complete as RIG_FLUSHED, and nothing more is run. Destroy the queue pair, make another,
  * exchange endpoints and connect again; regions and the completion queue stay good.
  *
- * Cost. On hardware rig_qp_post, _receive, _ring, rig_cq_poll and _arm make no system call, take no
- * lock and allocate nothing. On the software NIC the pass that they lend may wake a peer. Numbers,
- * rooms, pieces and texts are arithmetic on memory; every other call takes the NIC's lock and asks
- * the kernel.
+ * Cost. On hardware rig_qp_post, _receive, _ring, rig_srq_receive, rig_cq_poll and _arm make no
+ * system call, take no lock and allocate nothing. On the software NIC the pass that they lend may
+ * wake a peer. Numbers, rooms, pieces and texts are arithmetic on memory; every other call takes
+ * the NIC's lock and asks the kernel.
  *
  * Source. What requests, completions and states mean: [IBTA1 10, 11]; their bytes: [mlx5dv.h]; the
  * commands to the kernel: [uapi ib_user_ioctl_verbs.h]. docs/SOURCES.md of the source tree says
@@ -67,6 +72,7 @@ struct rig_nic;
 struct rig_region;
 struct rig_cq;
 struct rig_qp;
+struct rig_srq;
 struct rig_ah;
 
 /*
@@ -105,7 +111,8 @@ struct rig_nic_info {
 	uint32_t entries_max;	     /* largest send ring, in slots of 64 bytes */
 	uint32_t receives_max;	     /* largest receive ring, in receives */
 	uint32_t cqe_max;	     /* largest completion queue, in completions */
-	uint32_t inline_max_bytes;   /* most inline data of one write; a send takes 16 more */
+	uint32_t inline_max_bytes;   /* most inline data of one write; a send takes 16 more, a
+					datagram 32 less */
 	uint32_t pieces_max;	     /* most pieces of one entry */
 	uint32_t receive_pieces_max; /* most pieces of one receive */
 	uint64_t rate_bps;	     /* the port's speed; 0: not known */
@@ -252,20 +259,28 @@ enum rig_status {
 enum rig_wc_flags {
 	RIG_WC_IMM_F = 1 << 0,	/* imm is valid */
 	RIG_WC_GRH_F = 1 << 1,	/* UD: the first 40 bytes of the receive hold the GRH */
+	RIG_WC_IPV4_F = 1 << 2, /* UD: and that is an IPv4 header, in the last 20 of them */
 };
 
 /* One completion. */
 struct rig_wc {
 	uint32_t qp;		/* rig_qp_number of the queue pair */
-	uint16_t index;		/* the entry's or receive's rig_qp_index, modulo 2^16 */
+	uint16_t index;		/* the entry's or receive's rig_qp_index, modulo 2^16; of a
+				   shared receive its rig_srq_index */
 	uint8_t kind;		/* enum rig_kind */
 	uint8_t status;		/* enum rig_status */
 	uint8_t op;		/* of an entry, its enum rig_op; of a receive: RIG_SEND, or
 				   RIG_WRITE with imm */
 	uint8_t flags;		/* enum rig_wc_flags */
-	uint8_t syndrome;	/* the NIC's, 0 on success [mlx5dv.h mlx5_err_cqe] */
-	uint8_t vendor_syndrome;
-	uint32_t len_bytes;	/* receives, reads and atomics: bytes that arrived */
+	union {
+		struct {
+			uint8_t syndrome; /* the NIC's, 0 on success [mlx5dv.h mlx5_err_cqe] */
+			uint8_t vendor_syndrome;
+		};
+		uint16_t source_lid; /* UD on InfiniBand, on success */
+	};
+	uint32_t len_bytes;	/* receives, reads and atomics: bytes that arrived. UD: with the 40
+				   in front, see rig_qp_start */
 	uint32_t imm;		/* host order */
 	uint32_t source_qp;	/* UD only */
 	uint64_t time_ticks;	/* the NIC's clock, of a rate that is not known here; 0: none */
@@ -300,7 +315,8 @@ int rig_cq_poll(struct rig_cq *cq, struct rig_wc *wc, int max);
  */
 int rig_cq_arm(struct rig_cq *cq);
 
-/* rig_cq_destroy - 0; -EBUSY: a queue pair of it lives; -EINVAL; or the kernel's error. */
+/* rig_cq_destroy - 0; -EBUSY: a queue pair or shared receive queue of it lives; -EINVAL; or the
+ * kernel's error. */
 int rig_cq_destroy(struct rig_cq *cq);
 
 /*
@@ -311,6 +327,12 @@ int rig_cq_destroy(struct rig_cq *cq);
  */
 int rig_wc_text(const struct rig_wc *wc, char *text, size_t size);
 const char *rig_status_text(enum rig_status status);
+
+/*
+ * rig_wc_source - the address that a datagram came from, for a handle that answers it. grh: the
+ * first 40 bytes of its receive. 0; -EINVAL: no datagram's completion, or one of no success.
+ */
+int rig_wc_source(const struct rig_wc *wc, const void *grh, struct rig_address *source);
 
 /* ==== Queue pairs ============================================================================= */
 
@@ -352,6 +374,25 @@ int rig_endpoint_parse(const char *text, struct rig_endpoint *endpoint);
  */
 int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **qp);
 
+enum rig_transport {
+	RIG_RC, /* reliable: connected to one other by rig_qp_connect */
+	RIG_UD, /* datagrams: messages of up to the port's MTU to any other, that may be lost */
+};
+
+/* What a queue pair may be beside the default. Clear it, then set what is wanted. */
+struct rig_qp_options {
+	enum rig_transport transport;
+	struct rig_srq *srq; /* takes receives from there: it has none of its own; NULL: does not */
+};
+
+/*
+ * rig_qp_create_with - rig_qp_create, and a queue pair of these options; NULL: the defaults. Its
+ * receives complete to the completion queue of a shared receive queue, if it has one. Returns as
+ * rig_qp_create does; -EINVAL also: no such transport, or receives beside a shared receive queue.
+ */
+int rig_qp_create_with(struct rig_cq *cq, int entries, int receives,
+		       const struct rig_qp_options *options, struct rig_qp **qp);
+
 /*
  * rig_qp_number - the number that its completions and events name; 0 if qp is none.
  * rig_qp_endpoint - what its peer needs to connect to it; the address is the port's as it is now. 0
@@ -389,6 +430,32 @@ struct rig_path {
  */
 int rig_qp_connect(struct rig_qp *qp, enum rig_access access, const struct rig_endpoint *peer,
 		   const struct rig_path *path);
+
+/* How a queue pair comes up that has no one peer. Clear it, then set what its transport needs. */
+struct rig_start {
+	uint32_t qkey; /* UD: of datagrams that it takes. Above 2^31: for the privileged */
+};
+
+/*
+ * rig_qp_start - makes a datagram queue pair ready to receive and to send. It takes a datagram that
+ * carries its qkey and finds a receive; others are lost without a trace, here and at the sender,
+ * and so is one that is longer than its receive, which stays for the next. The first 40 bytes of a
+ * receive are for what was around the packet: a GRH, an IPv6 header, or 20 bytes and an IPv4
+ * header. The message is behind them, whatever they hold. Returns 0, or
+ *   -EINVAL    started already, or a queue pair that rig_qp_connect is for
+ *   -ENETDOWN  the port is down
+ *   or the kernel's error: qp is then reset and may be started again.
+ */
+int rig_qp_start(struct rig_qp *qp, const struct rig_start *start);
+
+/*
+ * rig_qp_attach, rig_qp_detach - a datagram queue pair gets what is sent to a multicast group (as
+ * rig_ah_create has it, queue pair number 0xffffff) and carries its qkey, from itself, too; or no
+ * more. It may be a member of several. 0; -EINVAL: no group's address, no datagram queue pair, or,
+ * for detach, no member; -ENOMEM: the NIC has no room for another; or the kernel's error.
+ */
+int rig_qp_attach(struct rig_qp *qp, const struct rig_address *group);
+int rig_qp_detach(struct rig_qp *qp, const struct rig_address *group);
 
 enum rig_ring { RIG_RING_SEND, RIG_RING_RECEIVE };
 
@@ -430,7 +497,8 @@ enum rig_entry_flags {
 };
 
 /*
- * One work request. Clear it, then set what the operation needs.
+ * One work request. Clear it, then set what the operation needs. A datagram queue pair sends only,
+ * and has ah, remote_qp and remote_qkey in addition.
  *   write, send  inline_data and inline_len_bytes, or pieces (gathered in order)
  *   read         pieces (scattered in order)
  *   atomics      one piece of 8 bytes that gets the old value, remote 8-byte aligned; memory is in
@@ -451,10 +519,10 @@ struct rig_entry {
 	uint64_t remote_addr;	/* write, read, atomics; see rig_remote */
 	uint64_t add_or_swap;	/* fetch-and-add: addend; compare-and-swap: new value */
 	uint64_t compare;	/* compare-and-swap */
-	/* For datagram and dynamically connected queue pairs; not supported yet: must be zero. */
-	struct rig_ah *ah;
-	uint32_t remote_qp;
-	uint32_t remote_qkey;
+	struct rig_ah *ah;	/* datagrams; else NULL, and zero what follows */
+	uint32_t remote_qp;	/* 24 bits; of a multicast group: 0xffffff */
+	uint32_t remote_qkey;	/* bit 31 set: the queue pair's own */
+	/* For dynamically connected queue pairs; not supported yet: must be zero. */
 	uint64_t remote_dc_key;
 	uint32_t stream;
 };
@@ -467,8 +535,8 @@ int rig_entry_slots(const struct rig_entry *entry);
  * entry, its pieces and inline data may be reused at once; the memory that pieces name once it
  * completed. Keys, ranges and rights are the NIC's to check: those show as a completion's status.
  * Returns 0; -EAGAIN: the ring has no room for it, so ring, poll and try again; -EINVAL: not
- * connected, over the port's largest message or 2^31 - 1 bytes, over the inline or piece limit, or
- * a field set that is not supported.
+ * connected, over the port's largest message (of a datagram: its MTU) or 2^31 - 1 bytes, over the
+ * inline or piece limit, a field set that is not supported, or a handle that is none of this NIC.
  */
 int rig_qp_post(struct rig_qp *qp, const struct rig_entry *entry);
 
@@ -494,6 +562,50 @@ int rig_qp_ring(struct rig_qp *qp);
  * refusal: its completions then keep their room in the completion queue until the NIC closes.
  */
 int rig_qp_destroy(struct rig_qp *qp);
+
+/* ==== Shared receive queues =================================================================== */
+
+enum { RIG_SRQ_PIECES_MAX = 3 };
+
+/*
+ * rig_srq_create - receives for any number of queue pairs (rig_qp_create_with): each message takes
+ * the oldest one. Whoever takes it, it completes to cq, with the number of the queue pair.
+ *   receives  room for at least so many, >= 1; rounded up to one less than a power of two.
+ * Returns 0, or
+ *   -EINVAL  receives < 1, or cq has no room for the completions of so many (rounded)
+ *   -ERANGE  more than the NIC holds: the message names the bound
+ *   -ENOMEM  the ring cannot be allocated; else what the kernel said
+ */
+int rig_srq_create(struct rig_cq *cq, int receives, struct rig_srq **srq);
+
+/*
+ * rig_srq_receive - posts one receive, into the pieces in order (at most RIG_SRQ_PIECES_MAX that
+ * are not empty). The NIC may fill it as soon as the call returns. Queue pairs of it need not be
+ * connected yet. 0; -EAGAIN: full, until a receive's completion was polled; -EINVAL: bad pieces.
+ */
+int rig_srq_receive(struct rig_srq *srq, const struct rig_local *pieces, int piece_count);
+
+/*
+ * rig_srq_room - receives that it takes before it is full; -EINVAL.
+ * rig_srq_index - the index that the next receive will have, and its completion names: a slot of
+ * the ring, less than the power of two it was rounded to. Slots are used again in the order in
+ * which they were completed. 0 if srq is none.
+ */
+int rig_srq_room(const struct rig_srq *srq);
+uint16_t rig_srq_index(const struct rig_srq *srq);
+
+/*
+ * rig_srq_limit - asks for one RIG_EVENT_SRQ_LIMIT (rig_wait) when fewer than this many receives
+ * are left that no message took; at once if it is so already. 0 asks for none. One call is one
+ * event. 0; -EINVAL: below 0, or over its room; or the kernel's error.
+ */
+int rig_srq_limit(struct rig_srq *srq, int receives);
+
+/*
+ * rig_srq_destroy - once it returns 0 the NIC touches no memory for its receives. -EBUSY: a queue
+ * pair of it lives; -EINVAL; or the kernel's error: it is as it was.
+ */
+int rig_srq_destroy(struct rig_srq *srq);
 
 /* ==== Address handles ========================================================================= */
 
@@ -525,6 +637,8 @@ enum rig_event_kind {
 	RIG_EVENT_COMPLETION,	/* an armed completion queue has a completion */
 	RIG_EVENT_QP_ERROR,	/* a queue pair failed */
 	RIG_EVENT_CQ_ERROR,	/* a completion queue overran; its queue pairs failed */
+	RIG_EVENT_SRQ_LIMIT,	/* a shared receive queue runs low: see rig_srq_limit */
+	RIG_EVENT_SRQ_ERROR,	/* a shared receive queue failed */
 	RIG_EVENT_PORT,		/* the port came up, went down, or changed its address */
 	RIG_EVENT_NIC_ERROR,	/* the NIC is gone */
 	RIG_EVENT_OTHER,
@@ -533,6 +647,7 @@ enum rig_event_kind {
 struct rig_event {
 	enum rig_event_kind kind;
 	struct rig_cq *cq;	/* completion, completion queue error; else NULL */
+	struct rig_srq *srq;	/* its limit or error; else NULL */
 	uint32_t qp;		/* number; queue pair error */
 	uint32_t code;		/* the kernel's IB_EVENT_* number; 0 for a completion */
 	char text[96];		/* in words */

@@ -70,7 +70,7 @@ static int peer_check(const struct lib_port *port, const struct rig_endpoint *pe
 	return lib_address_check(port, &peer->address, false, "rig_qp_connect");
 }
 
-static int modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum uv_qp_state state)
+int lib_qp_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum uv_qp_state state)
 {
 	const struct rig_nic *nic = qp->shell.nic;
 	struct lib_cmd cmd;
@@ -93,7 +93,7 @@ static int to_init_from_reset(const struct rig_qp *qp, enum rig_access access)
 	if (access == RIG_REMOTE_ALL)
 		in.qp_access_flags |= IB_UVERBS_ACCESS_REMOTE_READ |
 				      IB_UVERBS_ACCESS_REMOTE_ATOMIC;
-	return modify(qp, &in, UV_QPS_INIT);
+	return lib_qp_modify(qp, &in, UV_QPS_INIT);
 }
 
 static void dest_set(struct ib_uverbs_qp_dest *dest, const struct lib_port *port,
@@ -128,7 +128,7 @@ static int to_rtr_from_init(const struct rig_qp *qp, const struct rig_endpoint *
 	in.rq_psn = peer->psn;
 	in.max_dest_rd_atomic = nic->limits.rd_atomic_resp_max;
 	in.min_rnr_timer = RNR_TIMER;
-	return modify(qp, &in, UV_QPS_RTR);
+	return lib_qp_modify(qp, &in, UV_QPS_RTR);
 }
 
 static int to_rts_from_rtr(const struct rig_qp *qp)
@@ -143,7 +143,17 @@ static int to_rts_from_rtr(const struct rig_qp *qp)
 	in.rnr_retry = RNR_WITHOUT_END;
 	in.sq_psn = qp->psn;
 	in.max_rd_atomic = nic->limits.rd_atomic_init_max;
-	return modify(qp, &in, UV_QPS_RTS);
+	return lib_qp_modify(qp, &in, UV_QPS_RTS);
+}
+
+void lib_qp_ready(struct rig_qp *qp)
+{
+	qp->connected = true;
+	/* Whoever posts from another thread was told, and so synchronized, by this one. */
+	qp->post_ready = LIB_POST_READY;
+	if (qp->transport == RIG_RC)
+		qp->sq_limit = qp->sq_count * WQE_BB_BYTES;
+	qp->rq_limit = qp->rq_count * WQE_BB_BYTES;
 }
 
 /* connect_kernel - walks the three edges; back to reset if one is refused. */
@@ -164,7 +174,7 @@ static int connect_kernel(const struct rig_qp *qp, enum rig_access access,
 	}
 	if (!err)
 		return 0;
-	modify(qp, &reset, UV_QPS_RESET);
+	lib_qp_modify(qp, &reset, UV_QPS_RESET);
 	return lib_fail_reason(err, "rig_qp_connect: the kernel refused the step to %s", step);
 }
 
@@ -175,6 +185,11 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 	struct rig_nic *nic = qp->shell.nic;
 	int err;
 
+	if (qp->transport != RIG_RC)
+		return lib_fail(EINVAL,
+				"rig_qp_connect: queue pair 0x%x has no one peer: rig_qp_start is"
+				" for it",
+				qp->number);
 	if (qp->connected)
 		return lib_fail(EINVAL, "rig_qp_connect: queue pair 0x%x is connected already",
 				qp->number);
@@ -190,11 +205,7 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 	err = connect_kernel(qp, access, peer, path);
 	if (err)
 		return err;
-	qp->connected = true;
-	/* Whoever posts from another thread was told, and so synchronized, by this one. */
-	qp->post_ready = LIB_POST_READY;
-	qp->sq_limit = qp->sq_count * WQE_BB_BYTES;
-	qp->rq_limit = qp->rq_count * WQE_BB_BYTES;
+	lib_qp_ready(qp);
 	return 0;
 }
 

@@ -119,11 +119,18 @@ static void cqe_move(struct cqe64 *to, const struct cqe64 *from)
 	to->op_own = (uint8_t)((from->op_own & ~CQE_OWNER_MASK) | owner);
 }
 
+static bool is_receive(const struct cqe64 *cqe)
+{
+	uint8_t opcode = cqe_opcode_of(cqe->op_own);
+
+	return opcode != CQE_REQ && opcode != CQE_REQ_ERR;
+}
+
 /*
  * The completions that stay move towards the newer end, oldest last, and the consumer index passes
  * the ones that are gone. The NIC may append meanwhile; it never touches what is not consumed.
  */
-void lib_cq_purge(struct rig_cq *cq, uint32_t uidx)
+void lib_cq_purge(struct rig_cq *cq, uint32_t uidx, struct rig_srq *srq)
 {
 	uint32_t end = cq->consumer;
 	uint32_t gone = 0;
@@ -134,10 +141,13 @@ void lib_cq_purge(struct rig_cq *cq, uint32_t uidx)
 	while (end != cq->consumer) {
 		struct cqe64 *cqe = cqe_at(cq, --end);
 
-		if ((be32_to(cqe->srqn_uidx) & 0xffffff) == uidx)
+		if ((be32_to(cqe->srqn_uidx) & 0xffffff) == uidx) {
 			gone++;
-		else if (gone)
+			if (srq && is_receive(cqe))
+				lib_srq_give(srq, be16_to(cqe->wqe_counter));
+		} else if (gone) {
 			cqe_move(cqe_at(cq, end + gone), cqe);
+		}
 	}
 	cq->consumer += gone;
 	lib_cqe_before_consumer();
@@ -299,8 +309,11 @@ int rig_cq_destroy(struct rig_cq *cq)
 	err = lib_nic_lock(nic, "rig_cq_destroy");
 	if (err)
 		return err;
-	if (cq->qp_count)
-		err = lib_fail(EBUSY, "rig_cq_destroy: %u of its queue pairs live", cq->qp_count);
+	if (cq->qp_count || cq->srq_count)
+		err = lib_fail(EBUSY,
+				"rig_cq_destroy: %u of its queue pairs and %u of its shared receive"
+				" queues live",
+				cq->qp_count, cq->srq_count);
 	else
 		err = lib_cq_destroy(cq);
 	lib_nic_unlock(nic);

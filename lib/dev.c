@@ -101,6 +101,8 @@ static void limits_set(struct lib_limits *limits, const struct mlx5_ib_alloc_uco
 	uint32_t rd = min_u32(16, (uint32_t)device->max_qp_init_rd_atom);
 
 	limits->sq_slots_max = min_u32(floor_power(context->max_send_wqebb | 1), LIB_RING_MAX);
+	limits->shared_receives_max =
+	    min_u32(floor_power(context->max_srq_recv_wr | 1), LIB_RING_MAX);
 	limits->receives_max = min_u32(floor_power(context->max_recv_wr | 1), LIB_RING_MAX);
 	/* The kernel's own word is one less than a power of two. */
 	limits->cqe_max = floor_power(device->max_cqe + 1);
@@ -360,6 +362,7 @@ static void pools_init(struct rig_nic *nic)
 	nic->pool_cq.shell_bytes = sizeof(struct rig_cq);
 	nic->pool_qp.shell_bytes = sizeof(struct rig_qp);
 	nic->pool_ah.shell_bytes = sizeof(struct rig_ah);
+	nic->pool_srq.shell_bytes = sizeof(struct rig_srq);
 }
 
 /* door_find - the door to the NIC called name, its verbs file and its full name. */
@@ -432,6 +435,8 @@ static void nic_stop(struct rig_nic *nic)
 
 	while (nic->qps)
 		lib_qp_destroy(lib_qp_of(nic->qps));
+	while (nic->srqs)
+		lib_srq_destroy(lib_srq_of(nic->srqs));
 	while (nic->ahs)
 		lib_ah_destroy(lib_ah_of(nic->ahs));
 	while (nic->cqs)
@@ -464,6 +469,7 @@ int rig_close(struct rig_nic *nic)
 	lib_pool_close(&nic->pool_cq);
 	lib_pool_close(&nic->pool_qp);
 	lib_pool_close(&nic->pool_ah);
+	lib_pool_close(&nic->pool_srq);
 	pool = nic->pool_nic;
 	lib_pool_close(&pool);
 	return 0;

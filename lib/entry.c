@@ -3,9 +3,9 @@
  * entry.c - entries of every kind: checked, measured and written. post.c has short cuts for the
  * commonest.
  *
- * Layout: ctrl | raddr (write, read, atomic) | atomic | data segments or one inline segment
- * [mlx5dv.h]. Every segment but the inline one is a 16-byte unit and the ring a multiple of 64
- * bytes, so only inline data can straddle the ring's end.
+ * Layout: ctrl | address vector (datagrams) | raddr (write, read, atomic) | atomic | data segments
+ * or one inline segment [mlx5dv.h]. Every segment but the inline one is a 16-byte unit and the ring
+ * a multiple of 64 bytes, so only inline data can straddle the ring's end.
  */
 #include "lib/entry.h"
 
@@ -38,11 +38,11 @@ static int check_kind(const struct rig_entry *entry, const char *call)
 		return lib_fail(EINVAL, "%s: no operation %u", call, entry->op);
 	if (entry->flags & ~FLAGS_ALL)
 		return lib_fail(EINVAL, "%s: unknown flags 0x%x", call, entry->flags & ~FLAGS_ALL);
-	if (entry->ah || entry->remote_qp || entry->remote_qkey || entry->remote_dc_key ||
-	    entry->stream)
+	if (!entry->ah && (entry->remote_qp || entry->remote_qkey || entry->remote_dc_key ||
+			   entry->stream))
 		return lib_fail(EINVAL,
-				"%s: address handle, remote_qp, remote_qkey, remote_dc_key"
-				" and stream are not supported on a reliable queue pair",
+				"%s: remote_qp, remote_qkey, remote_dc_key and stream go with an"
+				" address handle; here is none",
 				call);
 	if (entry->flags & RIG_INLINE_F && !ops[entry->op].inlines)
 		return lib_fail(EINVAL, "%s: only writes and sends carry inline data", call);
@@ -101,7 +101,8 @@ int lib_entry_plan(const struct rig_entry *entry, const char *call, struct lib_e
 	memset(plan, 0, sizeof(*plan));
 	plan->opcode = (enum wqe_opcode)(entry->flags & RIG_IMM_F ? ops[entry->op].opcode_imm :
 								    ops[entry->op].opcode);
-	plan->units = 1u + ops[entry->op].remote + ops[entry->op].atomic;
+	plan->units = 1u + (entry->ah ? LIB_AV_UNITS : 0) + ops[entry->op].remote +
+		      ops[entry->op].atomic;
 	if (entry->flags & RIG_INLINE_F)
 		return plan_inline(entry, call, plan);
 	err = plan_pieces(entry, call, plan);
@@ -173,6 +174,18 @@ static void write_pieces(struct place *place, const struct rig_entry *entry)
 	}
 }
 
+/* write_address - the vector has its place in the entry's first block, and so in one piece. */
+static void write_address(struct place *place, const struct rig_entry *entry)
+{
+	struct wqe_av *av = unit_take(place);
+
+	for (int i = 1; i < LIB_AV_UNITS; i++)
+		unit_take(place);
+	*av = entry->ah->av;
+	av->ud.qkey = be32_from(entry->remote_qkey);
+	av->dqp_dct = be32_from(WQE_AV_EXTENDED_F | entry->remote_qp);
+}
+
 static void write_remote(struct place *place, const struct rig_entry *entry)
 {
 	struct wqe_raddr_seg *raddr = unit_take(place);
@@ -207,6 +220,8 @@ uint64_t lib_entry_write(const struct rig_qp *qp, const struct rig_entry *entry,
 	ctrl->dci_stream[1] = 0;
 	ctrl->fm_ce_se = (uint8_t)LIB_FM_CE_SE(entry->flags);
 	ctrl->imm = be32_from(entry->flags & RIG_IMM_F ? entry->imm : 0);
+	if (entry->ah)
+		write_address(&place, entry);
 	if (ops[entry->op].remote)
 		write_remote(&place, entry);
 	if (!(entry->flags & RIG_INLINE_F))

@@ -33,8 +33,9 @@ static const struct {
 	[UV_EVENT_LID_CHANGE] = {RIG_EVENT_PORT, false, "port has another LID"},
 	[UV_EVENT_PKEY_CHANGE] = {RIG_EVENT_PORT, false, "port has other partition keys"},
 	[UV_EVENT_SM_CHANGE] = {RIG_EVENT_PORT, false, "port has another subnet manager"},
-	[UV_EVENT_SRQ_ERR] = {RIG_EVENT_OTHER, false, "shared receive queue failed"},
-	[UV_EVENT_SRQ_LIMIT_REACHED] = {RIG_EVENT_OTHER, false, "shared receive queue runs low"},
+	[UV_EVENT_SRQ_ERR] = {RIG_EVENT_SRQ_ERROR, false, "shared receive queue failed"},
+	[UV_EVENT_SRQ_LIMIT_REACHED] = {RIG_EVENT_SRQ_LIMIT, false,
+					"shared receive queue runs low"},
 	[UV_EVENT_QP_LAST_WQE_REACHED] = {RIG_EVENT_OTHER, true, "last receive taken"},
 	[UV_EVENT_CLIENT_REREGISTER] = {RIG_EVENT_PORT, false, "port asks to register anew"},
 	[UV_EVENT_GID_CHANGE] = {RIG_EVENT_PORT, false, "port has other addresses"},
@@ -69,6 +70,8 @@ static void event_of_report(struct rig_nic *nic, const struct ib_uverbs_async_ev
 	}
 	if (event->kind == RIG_EVENT_CQ_ERROR)
 		event->cq = (struct rig_cq *)(uintptr_t)desc->element;
+	if (event->kind == RIG_EVENT_SRQ_LIMIT || event->kind == RIG_EVENT_SRQ_ERROR)
+		event->srq = (struct rig_srq *)(uintptr_t)desc->element;
 	if (event->kind == RIG_EVENT_NIC_ERROR)
 		nic_is_gone(nic);
 	snprintf(event->text, sizeof(event->text), "%.30s: %.60s", nic->name, words);

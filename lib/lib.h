@@ -2,11 +2,11 @@
 /*
  * lib.h - the driver library's private structures, and what its files offer each other.
  *
- * Handles. A struct rig_nic, rig_cq, rig_qp, rig_ah or rig_region that a caller holds is a shell in
- * type-stable memory (pool.c): its address stays readable for the life of the process. A shell that
- * is not in use reads as zero, so a stale handle shows in one compare. Shells are wiped in a child
- * after fork, so the same compare catches a child; lib_handle_error then finds out which of the two
- * it was.
+ * Handles. A struct rig_nic, rig_cq, rig_qp, rig_srq, rig_ah or rig_region that a caller holds is a
+ * shell in type-stable memory (pool.c): its address stays readable for the life of the process. A
+ * shell that is not in use reads as zero, so a stale handle shows in one compare. Shells are wiped
+ * in a child after fork, so the same compare catches a child; lib_handle_error then finds out which
+ * of the two it was.
  *
  * Locks. Control calls hold nic->lock. The data path takes none. Between a poller and a thread that
  * destroys a queue pair stands a biased lock, lib_cq_stop.
@@ -39,6 +39,8 @@ enum {
 	LIB_RECEIVES_MIN = 4,
 	LIB_RECEIVE_PIECES = 4,		/* data segments of a receive: one block */
 	LIB_UIDX_COUNT = 1 << 18,	/* queue pairs of one open NIC */
+	LIB_AV_UNITS = sizeof(struct wqe_av) / WQE_UNIT_BYTES,
+	LIB_QPN_MAX = 0xffffff,		/* the one that a multicast datagram goes to */
 	LIB_WRITE8_UNITS = 3,		/* of an 8-byte inline write: ctrl, raddr, inline */
 	LIB_MESSAGE_MAX = 0x7fffffff,	/* what a piece's 31 bits of length can say */
 };
@@ -50,6 +52,7 @@ enum lib_live {
 	LIB_LIVE_CQ = 0x43512121,
 	LIB_LIVE_QP = 0x51502121,
 	LIB_LIVE_AH = 0x41482121,
+	LIB_LIVE_SRQ = 0x53525121,
 };
 /* qp->post_ready, cq->poll_ready: the data path may run. */
 #define LIB_POST_READY 0x504f5354u
@@ -128,6 +131,7 @@ void lib_record_free_all(struct rig_nic *nic);
 struct lib_limits {
 	uint32_t sq_slots_max;
 	uint32_t receives_max;
+	uint32_t shared_receives_max; /* slots of a shared receive queue */
 	uint32_t cqe_max;
 	uint32_t wqe_units_max;	 /* 16-byte units of an entry */
 	uint32_t pieces_max;	 /* of an entry */
@@ -173,10 +177,12 @@ struct rig_nic {
 	struct lib_pool pool_cq;
 	struct lib_pool pool_qp;
 	struct lib_pool pool_ah;
+	struct lib_pool pool_srq;
 	struct lib_shell *regions;
 	struct lib_shell *cqs;
 	struct lib_shell *qps;
 	struct lib_shell *ahs;
+	struct lib_shell *srqs;
 	struct lib_limits limits;
 	struct lib_port port;
 	char name[RIG_NAME_MAX];
@@ -221,6 +227,7 @@ struct rig_cq {
 	uint32_t cqn;
 	uint32_t handle;
 	uint32_t qp_count;
+	uint32_t srq_count;
 	_Atomic uint32_t arm_sn; /* events taken so far */
 	size_t ring_bytes;
 };
@@ -231,7 +238,8 @@ struct rig_qp {
 	/*
 	 * The poster's line of the send ring. Positions are in bytes and free-running: slot number
 	 * times 64, modulo 2^32. Until it is connected, when its shell is wiped, and after a fork,
-	 * a queue pair has pos equal to limit: the look for room that follows finds out why.
+	 * a queue pair has pos equal to limit: the look for room that follows finds out why. So has
+	 * one whose entries need an address, always: the short cuts know no such entries.
 	 */
 	_Alignas(LIB_LINE_BYTES) uint32_t post_ready; /* LIB_POST_READY: connected */
 	uint32_t sq_pos;	 /* next slot to fill */
@@ -257,15 +265,20 @@ struct rig_qp {
 	uint16_t wqe_units_max;
 	uint16_t pieces_max;
 	bool atomics;
+	uint8_t transport;	 /* enum rig_transport */
 
 	/* The poller's line. */
 	_Alignas(LIB_LINE_BYTES) uint32_t number;
+	bool plain;		 /* reliable, with receives of its own, if it has any */
+	bool datagram;		 /* receives begin with a GRH */
+	bool infiniband;
 	_Atomic uint32_t
 	    sq_done; /* index of the newest entry that completed; LIB_NONE_DONE: none yet */
 	_Atomic uint32_t rq_tail; /* receives that completed, modulo 2^32 */
+	struct rig_srq *srq;	 /* whose receives it takes; NULL: its own */
 
 	/* Control. */
-	_Alignas(LIB_LINE_BYTES) struct rig_cq *cq;
+	_Alignas(LIB_LINE_BYTES) struct rig_cq *cq; /* of its entries; srq->cq is of its receives */
 	char *rings;
 	size_t rings_bytes;
 	uint32_t sq_count;
@@ -274,6 +287,35 @@ struct rig_qp {
 	uint32_t uidx;
 	uint32_t psn;
 	bool connected;
+};
+
+/*
+ * Entries of a shared receive queue are a list, each with the index of the next: the NIC takes them
+ * along it. Those from head to tail are free; the tail itself never is posted, so that what comes
+ * behind the newest posted one is known when it is. Slots come back in any order: the poller of
+ * srq->cq puts them into `freed`, and the poster links them behind the tail.
+ */
+struct rig_srq {
+	struct lib_shell shell;
+
+	/* The poster's line. */
+	_Alignas(LIB_LINE_BYTES) char *ring;
+	uint16_t *freed;	 /* [slot_count], a ring of slots */
+	uint32_t slot_mask;
+	uint32_t head;
+	uint32_t tail;
+	uint32_t freed_taken;	 /* from `freed`, modulo 2^32 */
+	uint32_t posted;	 /* modulo 2^32 */
+	struct be32 *record;
+
+	/* The poller's line. */
+	_Alignas(LIB_LINE_BYTES) _Atomic uint32_t freed_put; /* into `freed`, modulo 2^32 */
+
+	/* Control. */
+	_Alignas(LIB_LINE_BYTES) struct rig_cq *cq;
+	size_t ring_bytes;	 /* `freed` included */
+	uint32_t handle;
+	uint32_t qp_count;
 };
 
 /* The first two words of a good completion's rig_wc, each in one store. */
@@ -320,6 +362,15 @@ int lib_region_destroy(struct rig_region *region);
 int lib_cq_destroy(struct rig_cq *cq);
 int lib_qp_destroy(struct rig_qp *qp);
 int lib_ah_destroy(struct rig_ah *ah);
+int lib_srq_destroy(struct rig_srq *srq);
+
+/*
+ * lib_qp_modify - one step of qp, whose NIC is locked: 0, or the kernel's -errno. *in has what it
+ * takes.
+ * lib_qp_ready - qp may be posted to.
+ */
+int lib_qp_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum uv_qp_state state);
+void lib_qp_ready(struct rig_qp *qp);
 
 /*
  * lib_cq_stop - keeps the poller out of cq until lib_cq_go: once it returns, no poll is inside and
@@ -329,9 +380,19 @@ void lib_cq_stop(struct rig_cq *cq);
 void lib_cq_go(struct rig_cq *cq);
 /*
  * lib_cq_purge - removes the completions of the queue pair at uidx that were not polled; cq is
- * stopped.
+ * stopped. Receives go back to srq (NULL: they are the queue pair's own).
  */
-void lib_cq_purge(struct rig_cq *cq, uint32_t uidx);
+void lib_cq_purge(struct rig_cq *cq, uint32_t uidx, struct rig_srq *srq);
+
+/* lib_srq_give - slot has completed; for who polls srq's completion queue, or has stopped it. */
+static inline void lib_srq_give(struct rig_srq *srq, uint16_t slot)
+{
+	uint32_t put = atomic_load_explicit(&srq->freed_put, memory_order_relaxed);
+
+	srq->freed[put & srq->slot_mask] = (uint16_t)(slot & srq->slot_mask);
+	atomic_store_explicit(&srq->freed_put, put + 1, memory_order_release);
+}
+
 /* lib_cq_enter_slow - why cq is not ready: waits out a lib_cq_stop and returns 0, or the error. */
 int lib_cq_enter_slow(struct rig_cq *cq, const char *call);
 /* Before a process's first lib_cq_stop: what that needs of the system. 0 or -errno. */
@@ -351,6 +412,11 @@ static inline struct rig_qp *lib_qp_of(struct lib_shell *shell)
 static inline struct rig_cq *lib_cq_of(struct lib_shell *shell)
 {
 	return (struct rig_cq *)(void *)((char *)shell - offsetof(struct rig_cq, shell));
+}
+
+static inline struct rig_srq *lib_srq_of(struct lib_shell *shell)
+{
+	return (struct rig_srq *)(void *)((char *)shell - offsetof(struct rig_srq, shell));
 }
 
 static inline struct rig_ah *lib_ah_of(struct lib_shell *shell)

@@ -87,11 +87,18 @@ static void take_unknown(const struct cqe64 *cqe, struct rig_wc *wc)
 	wc->status = RIG_UNEXPECTED;
 }
 
-/* receive_pass - the index of the oldest receive, which is done: receives complete in order. */
-static uint16_t receive_pass(struct rig_qp *qp)
+/*
+ * receive_pass - the index of the receive that is done: the oldest, as a queue pair's own complete
+ * in order; or the slot of a shared one, which is free again.
+ */
+static uint16_t receive_pass(struct rig_qp *qp, const struct cqe64 *cqe)
 {
 	uint32_t tail = atomic_load_explicit(&qp->rq_tail, memory_order_relaxed);
 
+	if (LIB_UNLIKELY(qp->srq)) {
+		lib_srq_give(qp->srq, be16_to(cqe->wqe_counter));
+		return be16_to(cqe->wqe_counter);
+	}
 	atomic_store_explicit(&qp->rq_tail, tail + 1, memory_order_release);
 	return (uint16_t)tail;
 }
@@ -127,8 +134,8 @@ static inline bool take_good(struct rig_qp *qp, const struct cqe64 *cqe, struct 
 		words[0] = LIB_WC_WORD0(qp->number, index, RIG_WC_ENTRY);
 		words[1] = LIB_WC_WORD1(good_entries[wqe_opcode].op, len);
 		atomic_store_explicit(&qp->sq_done, index, memory_order_release);
-	} else if (opcode == CQE_RESP_SEND) {
-		index = receive_pass(qp);
+	} else if (opcode == CQE_RESP_SEND && qp->plain) {
+		index = receive_pass(qp, cqe);
 		words[0] = LIB_WC_WORD0(qp->number, index, RIG_WC_RECEIVE);
 		words[1] = LIB_WC_WORD1(RIG_SEND, len);
 	} else {
@@ -139,16 +146,44 @@ static inline bool take_good(struct rig_qp *qp, const struct cqe64 *cqe, struct 
 	return true;
 }
 
+/* What flags_rqpn holds [mlx5dv.h], on Ethernet the kind of IP header, too [linux mlx5_ib cq.c]. */
+enum {
+	FROM_GRH_SHIFT = 28,
+	FROM_GRH_MASK = 3,
+	FROM_IP_SHIFT = 24,
+	FROM_IP_MASK = 3,
+	FROM_IPV4 = 2,
+	FROM_QPN_MASK = 0xffffff,
+};
+
+/* take_source - where a datagram came from. */
+static void take_source(const struct rig_qp *qp, const struct cqe64 *cqe, struct rig_wc *wc)
+{
+	uint32_t flags = be32_to(cqe->flags_rqpn);
+
+	wc->source_qp = flags & FROM_QPN_MASK;
+	if (flags >> FROM_GRH_SHIFT & FROM_GRH_MASK)
+		wc->flags |= RIG_WC_GRH_F;
+	if (qp->infiniband)
+		wc->source_lid = be16_to(cqe->slid);
+	else if ((flags >> FROM_IP_SHIFT & FROM_IP_MASK) == FROM_IPV4)
+		wc->flags |= RIG_WC_IPV4_F;
+}
+
 static void take_receive(struct rig_qp *qp, const struct cqe64 *cqe, enum cqe_opcode opcode,
 			 struct rig_wc *wc)
 {
-	wc->index = receive_pass(qp);
+	wc->index = receive_pass(qp, cqe);
 	wc->kind = RIG_WC_RECEIVE;
 	wc->status = RIG_OK;
 	wc->op = opcode == CQE_RESP_WR_IMM ? RIG_WRITE : RIG_SEND;
 	wc->len_bytes = be32_to(cqe->byte_cnt);
-	wc->flags = RIG_WC_IMM_F;
-	wc->imm = be32_to(cqe->imm_inval_pkey);
+	if (opcode != CQE_RESP_SEND) {
+		wc->flags = RIG_WC_IMM_F;
+		wc->imm = be32_to(cqe->imm_inval_pkey);
+	}
+	if (qp->datagram)
+		take_source(qp, cqe, wc);
 }
 
 static void take_error(struct rig_qp *qp, const struct cqe64 *cqe, bool entry, struct rig_wc *wc)
@@ -167,7 +202,7 @@ static void take_error(struct rig_qp *qp, const struct cqe64 *cqe, bool entry, s
 	if (!entry) {
 		wc->kind = RIG_WC_RECEIVE;
 		wc->op = RIG_SEND;
-		wc->index = receive_pass(qp);
+		wc->index = receive_pass(qp, cqe);
 		return;
 	}
 	wc->kind = RIG_WC_ENTRY;
@@ -176,7 +211,10 @@ static void take_error(struct rig_qp *qp, const struct cqe64 *cqe, bool entry, s
 	atomic_store_explicit(&qp->sq_done, wc->index, memory_order_release);
 }
 
-/* take_any - what take_good leaves: failures, immediate data, and what is not known. */
+/*
+ * take_any - what take_good leaves: failures, immediate data, receives that are datagrams or
+ * shared, and what is not known.
+ */
 static __attribute__((noinline)) void take_any(struct rig_qp *qp, const struct cqe64 *cqe,
 					       struct rig_wc *wc)
 {
@@ -185,7 +223,7 @@ static __attribute__((noinline)) void take_any(struct rig_qp *qp, const struct c
 	memset(wc, 0, sizeof(*wc));
 	wc->qp = qp->number;
 	wc->time_ticks = be64_to(cqe->timestamp);
-	if (opcode == CQE_RESP_SEND_IMM || opcode == CQE_RESP_WR_IMM)
+	if (opcode == CQE_RESP_SEND || opcode == CQE_RESP_SEND_IMM || opcode == CQE_RESP_WR_IMM)
 		take_receive(qp, cqe, (enum cqe_opcode)opcode, wc);
 	else if (opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR)
 		take_error(qp, cqe, opcode == CQE_REQ_ERR, wc);

@@ -26,6 +26,40 @@ static COLD int post_refused(const struct rig_qp *qp, const char *call)
 	return lib_fail(EINVAL, "%s: queue pair 0x%x is not connected", call, qp->number);
 }
 
+/* check_datagram - what an entry needs that is sent to an address, and may not have besides. */
+static int check_datagram(const struct rig_qp *qp, const struct rig_entry *entry)
+{
+	const struct rig_ah *ah = entry->ah;
+
+	if (entry->op != RIG_SEND)
+		return lib_fail(EINVAL, "rig_qp_post: a datagram queue pair sends, and does no"
+				" other operation (here: %u)", entry->op);
+	if (!ah)
+		return lib_fail(EINVAL, "rig_qp_post: a datagram needs an address handle");
+	if (ah->shell.live != LIB_LIVE_AH)
+		return lib_handle_error(ah, "rig_qp_post: address handle");
+	if (ah->shell.nic != qp->shell.nic)
+		return lib_fail(EINVAL, "rig_qp_post: the address handle is another NIC's");
+	if (entry->remote_qp > LIB_QPN_MAX)
+		return lib_fail(EINVAL, "rig_qp_post: no queue pair has number 0x%x",
+				entry->remote_qp);
+	if (entry->remote_dc_key || entry->stream)
+		return lib_fail(EINVAL, "rig_qp_post: remote_dc_key and stream are not supported on"
+				" a datagram queue pair");
+	return 0;
+}
+
+static int check_transport(const struct rig_qp *qp, const struct rig_entry *entry)
+{
+	if (qp->transport == RIG_UD)
+		return check_datagram(qp, entry);
+	if (entry->ah)
+		return lib_fail(EINVAL, "rig_qp_post: address handle, remote_qp, remote_qkey,"
+				" remote_dc_key and stream are not supported on a reliable queue"
+				" pair");
+	return 0;
+}
+
 /* check_limits - an entry that some queue pair could run, against this one and its port. */
 static int check_limits(const struct rig_qp *qp, const struct rig_entry *entry,
 			const struct lib_entry_plan *plan)
@@ -46,18 +80,22 @@ static int check_limits(const struct rig_qp *qp, const struct rig_entry *entry,
 	return 0;
 }
 
-/* sq_has_room - whether need_bytes of the ring are free, after a look at what has completed. */
+/*
+ * sq_has_room - whether need_bytes of the ring are free, after a look at what has completed. The
+ * limit is for the short cuts: see struct rig_qp.
+ */
 static bool sq_has_room(struct rig_qp *qp, uint32_t need_bytes)
 {
-	uint32_t done;
+	uint32_t done, limit;
 
 	if (qp->sq_limit - qp->sq_pos >= need_bytes)
 		return true;
 	done = atomic_load_explicit(&qp->sq_done, memory_order_acquire);
 	qp->sq_tail = lib_qp_sq_tail(qp, done);
 	qp->sq_tail_done = done;
-	qp->sq_limit = qp->sq_tail + qp->sq_mask + 1;
-	return qp->sq_limit - qp->sq_pos >= need_bytes;
+	limit = qp->sq_tail + qp->sq_mask + 1;
+	qp->sq_limit = qp->transport == RIG_RC ? limit : qp->sq_pos;
+	return limit - qp->sq_pos >= need_bytes;
 }
 
 /* post_general - any entry, into a ring whose room has to be looked at. */
@@ -69,7 +107,8 @@ static __attribute__((noinline)) int post_general(struct rig_qp *qp, const struc
 
 	if (qp->post_ready != LIB_POST_READY)
 		return post_refused(qp, "rig_qp_post");
-	err = lib_entry_plan(entry, "rig_qp_post", &plan);
+	err = check_transport(qp, entry);
+	err = err ? err : lib_entry_plan(entry, "rig_qp_post", &plan);
 	err = err ? err : check_limits(qp, entry, &plan);
 	if (err)
 		return err;
@@ -78,6 +117,8 @@ static __attribute__((noinline)) int post_general(struct rig_qp *qp, const struc
 		return lib_fail(EAGAIN, "rig_qp_post: the ring of %u slots is full", qp->sq_count);
 	qp->sq_newest = lib_entry_write(qp, entry, &plan, qp->sq_pos);
 	qp->sq_pos += need_bytes;
+	if (qp->transport != RIG_RC)
+		qp->sq_limit = qp->sq_pos;
 	return 0;
 }
 

@@ -57,6 +57,18 @@ static int qp_memory_alloc(struct rig_qp *qp)
 	return 0;
 }
 
+/* receive_cq - where its receives complete. */
+static struct rig_cq *receive_cq(const struct rig_qp *qp)
+{
+	return qp->srq ? qp->srq->cq : qp->cq;
+}
+
+/* kernel_type - the verbs' type of a transport. */
+static uint64_t kernel_type(uint8_t transport)
+{
+	return transport == RIG_UD ? IB_UVERBS_QPT_UD : IB_UVERBS_QPT_RC;
+}
+
 static int qp_create_kernel(struct rig_qp *qp)
 {
 	const struct rig_cq *cq = qp->cq;
@@ -88,10 +100,12 @@ static int qp_create_kernel(struct rig_qp *qp)
 	lib_cmd_out_handle(&cmd, UVERBS_ATTR_CREATE_QP_HANDLE);
 	lib_cmd_in_handle(&cmd, UVERBS_ATTR_CREATE_QP_PD_HANDLE, nic->pd_handle);
 	lib_cmd_in_handle(&cmd, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, cq->handle);
-	lib_cmd_in_handle(&cmd, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, cq->handle);
+	lib_cmd_in_handle(&cmd, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, receive_cq(qp)->handle);
+	if (qp->srq)
+		lib_cmd_in_handle(&cmd, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, qp->srq->handle);
 	lib_cmd_in(&cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user_handle, sizeof(user_handle));
 	lib_cmd_in(&cmd, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap));
-	lib_cmd_in_const(&cmd, UVERBS_ATTR_CREATE_QP_TYPE, IB_UVERBS_QPT_RC);
+	lib_cmd_in_const(&cmd, UVERBS_ATTR_CREATE_QP_TYPE, kernel_type(qp->transport));
 	lib_cmd_in_fd(&cmd, UVERBS_ATTR_CREATE_QP_EVENT_FD, nic->async_fd);
 	lib_cmd_out(&cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, &resp_cap, sizeof(resp_cap));
 	lib_cmd_out(&cmd, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qp->number, sizeof(qp->number));
@@ -137,13 +151,17 @@ static void qp_ready_path(struct rig_qp *qp)
 	qp->wqe_units_max = (uint16_t)nic->limits.wqe_units_max;
 	qp->pieces_max = (uint16_t)nic->limits.pieces_max;
 	qp->atomics = nic->limits.atomics;
+	qp->plain = qp->transport == RIG_RC && !qp->srq;
+	qp->datagram = qp->transport == RIG_UD;
+	qp->infiniband = nic->port.link == RIG_LINK_INFINIBAND;
 	qp->sq_tail_done = LIB_NONE_DONE;
 	atomic_store(&qp->sq_done, LIB_NONE_DONE);
 	qp->psn = psn_random();
 }
 
 /* qp_make - a queue pair of cq, whose NIC is locked; the counts are rounded. */
-static int qp_make(struct rig_cq *cq, uint32_t sq_count, uint32_t rq_count, struct rig_qp **qp)
+static int qp_make(struct rig_cq *cq, uint32_t sq_count, uint32_t rq_count,
+		   const struct rig_qp_options *options, struct rig_qp **qp)
 {
 	struct rig_nic *nic = cq->shell.nic;
 	struct lib_shell *shell = lib_pool_take(&nic->pool_qp);
@@ -161,6 +179,8 @@ static int qp_make(struct rig_cq *cq, uint32_t sq_count, uint32_t rq_count, stru
 	made->cq = cq;
 	made->sq_count = sq_count;
 	made->rq_count = rq_count;
+	made->transport = (uint8_t)options->transport;
+	made->srq = options->srq;
 	made->uidx = (uint32_t)uidx;
 	err = qp_memory_alloc(made);
 	if (err)
@@ -171,6 +191,8 @@ static int qp_make(struct rig_cq *cq, uint32_t sq_count, uint32_t rq_count, stru
 	qp_ready_path(made);
 	cq->taken += sq_count + rq_count;
 	cq->qp_count++;
+	if (made->srq)
+		made->srq->qp_count++;
 	__atomic_store_n(&nic->uidx_table[uidx], made, __ATOMIC_RELEASE);
 	lib_list_add(&nic->qps, shell);
 	shell->live = LIB_LIVE_QP;
@@ -206,12 +228,43 @@ static int ring_count(int asked, uint32_t least, uint32_t nic_max, const char *n
 	return 0;
 }
 
+/* options_check - a queue pair of cq that has `receives` receives of its own. */
+static int options_check(const struct rig_cq *cq, int receives,
+			 const struct rig_qp_options *options)
+{
+	const struct rig_srq *srq = options->srq;
+
+	if (options->transport != RIG_RC && options->transport != RIG_UD)
+		return lib_fail(EINVAL, "rig_qp_create: no transport %d", (int)options->transport);
+	if (!srq)
+		return 0;
+	if (srq->shell.live != LIB_LIVE_SRQ)
+		return lib_handle_error(srq, "rig_qp_create: shared receive queue");
+	if (srq->shell.nic != cq->shell.nic)
+		return lib_fail(EINVAL,
+				"rig_qp_create: the shared receive queue is another NIC's");
+	if (receives)
+		return lib_fail(EINVAL,
+				"rig_qp_create: %d receives; with a shared receive queue there are"
+				" none besides",
+				receives);
+	return 0;
+}
+
 int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **qp)
 {
+	return rig_qp_create_with(cq, entries, receives, NULL, qp);
+}
+
+int rig_qp_create_with(struct rig_cq *cq, int entries, int receives,
+		       const struct rig_qp_options *options, struct rig_qp **qp)
+{
+	static const struct rig_qp_options defaults;
 	uint32_t sq_count = 0, rq_count = 0;
 	struct rig_nic *nic;
 	int err;
 
+	options = options ? options : &defaults;
 	if (!cq || cq->shell.live != LIB_LIVE_CQ)
 		return lib_handle_error(cq, "rig_qp_create");
 	if (!qp || entries < 1 || receives < 0)
@@ -222,7 +275,10 @@ int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **
 	err = lib_nic_lock(nic, "rig_qp_create");
 	if (err)
 		return err;
-	err = ring_count(entries, 1, nic->limits.sq_slots_max, nic->name, "entries", &sq_count);
+	err = options_check(cq, receives, options);
+	if (!err)
+		err = ring_count(entries, 1, nic->limits.sq_slots_max, nic->name, "entries",
+				 &sq_count);
 	if (!err && receives)
 		err = ring_count(receives, LIB_RECEIVES_MIN, nic->limits.receives_max, nic->name,
 				 "receives", &rq_count);
@@ -231,7 +287,7 @@ int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **
 				" once; the completion queue of %u has room for %u more", sq_count,
 				rq_count, cq->capacity, cq->capacity - cq->taken);
 	if (!err)
-		err = qp_make(cq, sq_count, rq_count, qp);
+		err = qp_make(cq, sq_count, rq_count, options, qp);
 	lib_nic_unlock(nic);
 	return err;
 }
@@ -244,7 +300,7 @@ int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **
 int lib_qp_destroy(struct rig_qp *qp)
 {
 	struct rig_nic *nic = qp->shell.nic;
-	struct rig_cq *cq = qp->cq;
+	struct rig_cq *cq = qp->cq, *receives = receive_cq(qp);
 	uint32_t events;
 	struct lib_cmd cmd;
 	int err;
@@ -255,14 +311,22 @@ int lib_qp_destroy(struct rig_qp *qp)
 	lib_cmd_out(&cmd, UVERBS_ATTR_DESTROY_QP_RESP, &events, sizeof(events));
 	err = lib_cmd_run(&cmd, nic->os, nic->fd);
 	lib_cq_stop(cq);
+	if (receives != cq)
+		lib_cq_stop(receives);
 	__atomic_store_n(&nic->uidx_table[qp->uidx], NULL, __ATOMIC_RELAXED);
 	if (!err) {
-		lib_cq_purge(cq, qp->uidx);
+		lib_cq_purge(cq, qp->uidx, qp->srq);
+		if (receives != cq)
+			lib_cq_purge(receives, qp->uidx, qp->srq);
 		cq->taken -= qp->sq_count + qp->rq_count;
 		uidx_give(nic, qp->uidx);
 	}
 	lib_cq_go(cq);
+	if (receives != cq)
+		lib_cq_go(receives);
 	cq->qp_count--;
+	if (qp->srq)
+		qp->srq->qp_count--;
 	qp_memory_free(qp, !err);
 	lib_list_remove(&nic->qps, &qp->shell);
 	if (err)

@@ -58,7 +58,7 @@ static void subject(const struct rig_wc *wc, char *text, size_t size)
 
 int rig_wc_text(const struct rig_wc *wc, char *text, size_t size)
 {
-	char who[96], imm[32] = "";
+	char who[96], imm[32] = "", from[32] = "";
 	const char *words, *hint;
 
 	if (!wc || (size && !text))
@@ -68,9 +68,11 @@ int rig_wc_text(const struct rig_wc *wc, char *text, size_t size)
 	if (wc->status == RIG_OK) {
 		if (wc->flags & RIG_WC_IMM_F)
 			snprintf(imm, sizeof(imm), ", immediate 0x%x", wc->imm);
+		if (wc->source_qp)
+			snprintf(from, sizeof(from), " from queue pair 0x%x", wc->source_qp);
 		if (wc->len_bytes || wc->kind == RIG_WC_RECEIVE)
-			return snprintf(text, size, "%s: %s, %u bytes%s", who, words, wc->len_bytes,
-					imm);
+			return snprintf(text, size, "%s: %s, %u bytes%s%s", who, words,
+					wc->len_bytes, from, imm);
 		return snprintf(text, size, "%s: %s%s", who, words, imm);
 	}
 	hint = wc->status <= RIG_UNEXPECTED ? statuses[wc->status].hint : "";

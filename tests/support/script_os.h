@@ -49,6 +49,8 @@ struct script_command {
 			struct ib_uverbs_ah_attr attr;
 			uint32_t pd_handle;
 		} create_ah;
+		struct ib_uverbs_attach_mcast mcast; /* detach, too */
+		struct ib_uverbs_modify_srq modify_srq;
 	};
 };
 
@@ -65,10 +67,21 @@ struct script_rule {
 
 struct script_qp {
 	bool live;
+	uint32_t type; /* enum ib_uverbs_qp_type */
+	int64_t srq;   /* handle; -1: none */
+	uint32_t receive_cq;
 	struct mlx5_ib_create_qp in;
 	uint64_t user_handle;
 	uint32_t number;
 	struct ib_uverbs_qp_cap cap;
+};
+
+struct script_srq {
+	bool live;
+	struct mlx5_ib_create_srq in;
+	uint64_t user_handle;
+	uint32_t max_wr;
+	uint32_t max_sge;
 };
 
 struct script_cq {
@@ -100,6 +113,8 @@ struct script {
 	unsigned int ioctl_count;
 	struct script_qp qps[64];
 	unsigned int qp_count;
+	struct script_srq srqs[8];
+	unsigned int srq_count;
 	struct script_cq cqs[64];
 	unsigned int cq_count;
 	uint32_t mr_count; /* created so far */
@@ -254,6 +269,9 @@ static inline int script_write(struct ib_uverbs_ioctl_hdr *hdr, const struct scr
 		script_out(hdr, UVERBS_ATTR_CORE_OUT, &channel, sizeof(channel));
 		return 0;
 	case IB_USER_VERBS_CMD_MODIFY_QP:
+	case IB_USER_VERBS_CMD_MODIFY_SRQ:
+	case IB_USER_VERBS_CMD_ATTACH_MCAST:
+	case IB_USER_VERBS_CMD_DETACH_MCAST:
 		return 0;
 	case IB_USER_VERBS_CMD_CREATE_AH:
 		script.live++;
@@ -320,10 +338,35 @@ static inline int script_qp(struct ib_uverbs_ioctl_hdr *hdr, const struct script
 	script_in(hdr, UVERBS_ATTR_UHW_IN, &qp->in, sizeof(qp->in));
 	script_in(hdr, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &qp->user_handle, 8);
 	script_in(hdr, UVERBS_ATTR_CREATE_QP_CAP, &qp->cap, sizeof(qp->cap));
+	script_in(hdr, UVERBS_ATTR_CREATE_QP_TYPE, &qp->type, sizeof(qp->type));
+	qp->srq = script_attr(hdr, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE) ?
+			  (int64_t)script_attr(hdr, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->data : -1;
+	qp->receive_cq = (uint32_t)script_attr(hdr, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE)->data;
 	qp->live = true;
 	qp->number = SCRIPT_QPN_FIRST + script.qp_count;
 	script_out(hdr, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qp->number, sizeof(qp->number));
 	script_attr(hdr, UVERBS_ATTR_CREATE_QP_HANDLE)->data = script.qp_count++;
+	script.live++;
+	return 0;
+}
+
+static inline int script_srq(struct ib_uverbs_ioctl_hdr *hdr, const struct script_command *cmd)
+{
+	struct script_srq *srq = &script.srqs[script.srq_count];
+	struct mlx5_ib_create_srq_resp out = {.srqn = 0x300 + script.srq_count};
+
+	if (hdr->method_id == UVERBS_METHOD_SRQ_DESTROY) {
+		script.srqs[cmd->handle].live = false;
+		script.live--;
+		return 0;
+	}
+	script_in(hdr, UVERBS_ATTR_UHW_IN, &srq->in, sizeof(srq->in));
+	script_in(hdr, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, &srq->user_handle, 8);
+	script_in(hdr, UVERBS_ATTR_CREATE_SRQ_MAX_WR, &srq->max_wr, 4);
+	script_in(hdr, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, &srq->max_sge, 4);
+	srq->live = true;
+	script_out(hdr, UVERBS_ATTR_UHW_OUT, &out, sizeof(out));
+	script_attr(hdr, UVERBS_ATTR_CREATE_SRQ_HANDLE)->data = script.srq_count++;
 	script.live++;
 	return 0;
 }
@@ -370,6 +413,8 @@ static inline int script_answer(struct ib_uverbs_ioctl_hdr *hdr, const struct sc
 		return script_cq(hdr, cmd);
 	case UVERBS_OBJECT_QP:
 		return script_qp(hdr, cmd);
+	case UVERBS_OBJECT_SRQ:
+		return script_srq(hdr, cmd);
 	case MLX5_IB_OBJECT_UAR:
 		return script_uar(hdr);
 	case UVERBS_OBJECT_ASYNC_EVENT:
@@ -414,6 +459,12 @@ static inline int script_ioctl(void *ctx, int fd, unsigned long request, void *a
 			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->modify, sizeof(cmd->modify));
 		if (cmd->write_cmd == IB_USER_VERBS_CMD_REG_MR)
 			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->reg_mr, sizeof(cmd->reg_mr));
+		if (cmd->write_cmd == IB_USER_VERBS_CMD_MODIFY_SRQ)
+			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->modify_srq,
+				  sizeof(cmd->modify_srq));
+		if (cmd->write_cmd == IB_USER_VERBS_CMD_ATTACH_MCAST ||
+		    cmd->write_cmd == IB_USER_VERBS_CMD_DETACH_MCAST)
+			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->mcast, sizeof(cmd->mcast));
 		if (cmd->write_cmd == IB_USER_VERBS_CMD_CREATE_AH) {
 			struct ib_uverbs_create_ah in;
 
@@ -583,6 +634,7 @@ static inline void script_device_reset(void)
 	script.context.max_rq_desc_sz = 512;
 	script.context.max_send_wqebb = 32768;
 	script.context.max_recv_wr = 32768;
+	script.context.max_srq_recv_wr = 32768;
 	script.context.num_ports = 1;
 	script.context.cqe_version = 1;
 	script.device.base.fw_ver = 16ull << 32 | 35 << 16 | 2000;

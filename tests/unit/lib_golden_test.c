@@ -49,7 +49,8 @@ static struct difference *difference_at(const struct golden_wqe *wqe, uint32_t a
 
 static uint8_t inline_bytes[OP_INLINE_MAX];
 
-static struct rig_entry entry_of(const struct wqe_op *op, struct rig_local *pieces)
+static struct rig_entry entry_of(const struct wqe_op *op, struct rig_ah *ah,
+				 struct rig_local *pieces)
 {
 	static const uint8_t ops[] = {[OP_WRITE] = RIG_WRITE,
 				      [OP_SEND] = RIG_SEND,
@@ -68,6 +69,9 @@ static struct rig_entry entry_of(const struct wqe_op *op, struct rig_local *piec
 		entry.remote_addr = OP_REMOTE_VA;
 		entry.remote_key = OP_RKEY;
 	}
+	entry.ah = ah;
+	entry.remote_qp = ah ? OP_DQPN : 0;
+	entry.remote_qkey = ah ? OP_QKEY : 0;
 	entry.add_or_swap = OP_SWAP_ADD;
 	entry.compare = OP_COMPARE;
 	if (op->flags & OP_INLINE_F) {
@@ -85,9 +89,9 @@ static struct rig_entry entry_of(const struct wqe_op *op, struct rig_local *piec
 }
 
 /* go_to - posts entries that complete at once, until `index` is next. */
-static void go_to(struct script_rig *rig, uint32_t index)
+static void go_to(struct script_rig *rig, struct rig_ah *ah, uint32_t index)
 {
-	const struct rig_entry entry = {.op = RIG_SEND, .flags = RIG_SIGNAL_F};
+	const struct rig_entry entry = {.op = RIG_SEND, .flags = RIG_SIGNAL_F, .ah = ah};
 	struct rig_wc wc;
 
 	for (uint16_t i = 0; i < index; i++) {
@@ -119,24 +123,61 @@ static void compare(const struct golden_wqe *wqe, const uint8_t *ours)
 	}
 }
 
+/* rig_of - a queue pair of the entry's transport; where its datagrams go, in *ah. */
+static struct script_rig rig_of(const struct golden_wqe *wqe, struct rig_ah **ah)
+{
+	static const struct rig_path path = {.gid_index_set = true,
+					     .dscp = OP_TCLASS >> 2,
+					     .hop_limit = OP_HOP_LIMIT,
+					     .flow_label = OP_FLOW,
+					     .service_level = OP_SL};
+	const struct wqe_av *av = (const void *)(wqe->raw + sizeof(struct wqe_ctrl_seg));
+	const struct rig_qp_options options = {.transport = RIG_UD};
+	struct rig_address to = {.link = RIG_LINK_ETHERNET};
+	struct script_rig rig;
+
+	*ah = NULL;
+	if (wqe->transport == OP_RC)
+		return script_rig_open((int)wqe->block_count, 0);
+	script_reset();
+	memcpy(script.dmac, av->rmac, sizeof(script.dmac));
+	memcpy(to.gid, av->rgid, sizeof(to.gid));
+	rig.nic = script_nic();
+	rig.cq = script_cq_create(rig.nic, 1024);
+	assert_int_equal(
+	    rig_qp_create_with(rig.cq, (int)wqe->block_count, 0, &options, &rig.qp), 0);
+	assert_int_equal(rig_qp_start(rig.qp, &(struct rig_start){.qkey = 1}), 0);
+	assert_int_equal(rig_ah_create(rig.nic, &to, &path, ah), 0);
+	return rig;
+}
+
 static void compare_one(struct golden_wqe *wqe)
 {
-	struct script_rig rig = script_rig_open((int)wqe->block_count, 0);
+	struct rig_ah *ah;
+	struct script_rig rig = rig_of(wqe, &ah);
 	struct rig_local pieces[OP_PIECES_MAX];
-	struct rig_entry entry = entry_of(wqe->op, pieces);
+	struct rig_entry entry = entry_of(wqe->op, ah, pieces);
 	uint8_t *ring = (uint8_t *)(uintptr_t)script.qps[0].in.buf_addr;
 	uint32_t ring_bytes = wqe->block_count * WQE_BB_BYTES;
 	uint8_t ours[GOLDEN_BYTES_MAX];
 
 	assert_int_equal(be32_load(wqe->raw + 4) >> 8, OP_QPN);
 	be32_store(wqe->raw + 4, rig_qp_number(rig.qp) << 8 | wqe->raw[7]);
-	go_to(&rig, wqe->index);
+	go_to(&rig, ah, wqe->index);
 	memset(ring, OP_POISON, ring_bytes);
 	assert_int_equal(rig_qp_post(rig.qp, &entry), 0);
 	for (uint32_t i = 0; i < wqe->bytes; i++)
 		ours[i] = ring[(wqe->index * WQE_BB_BYTES + i) % ring_bytes];
 	compare(wqe, ours);
 	script_rig_close(&rig);
+}
+
+/* wanted_of - entries of an operation that our library can say: no remote invalidate. */
+static size_t wanted_of(const struct wqe_op *op)
+{
+	if (op->flags & OP_INVAL_F)
+		return 0;
+	return (op->transports & OP_RC ? 2 : 0) + (op->transports & OP_UD ? 2 : 0);
 }
 
 static void bytes_are_those_of_libmlx5(void **state)
@@ -148,10 +189,10 @@ static void bytes_are_those_of_libmlx5(void **state)
 	for (uint32_t i = 0; i < OP_INLINE_MAX; i++)
 		inline_bytes[i] = op_inline_byte(i);
 	for (size_t i = 0; i < WQE_OPS; i++)
-		wanted += wqe_ops[i].transports & OP_RC && !(wqe_ops[i].flags & OP_INVAL_F) ? 2 : 0;
+		wanted += wanted_of(&wqe_ops[i]);
 	for (size_t i = 0; i < count; i++) {
-		/* What our library can say: RC, and no remote invalidate. */
-		if (wqes[i].transport != OP_RC || !wqes[i].op || wqes[i].op->flags & OP_INVAL_F)
+		if (!(wqes[i].transport & (OP_RC | OP_UD)) || !wqes[i].op ||
+		    wqes[i].op->flags & OP_INVAL_F)
 			continue;
 		compare_one(&wqes[i]);
 		compared++;
@@ -202,11 +243,51 @@ static void receives_are_those_of_libmlx5(void **state)
 	free(wqes);
 }
 
+static void shared_one(const struct golden_wqe *wqe)
+{
+	struct script_rig rig = script_rig_open(4, 0);
+	const struct wqe_receive *r = wqe->receive;
+	struct rig_local pieces[OP_PIECES_MAX];
+	struct rig_srq *srq;
+	uint8_t *ring;
+
+	for (uint32_t i = 0; i < r->piece_count; i++)
+		pieces[i] = (struct rig_local){.addr = OP_LOCAL_VA + i * OP_PIECE_STEP,
+					       .len_bytes = r->len_bytes[i],
+					       .key = OP_LKEY + i};
+	assert_int_equal(rig_srq_create(rig.cq, (int)wqe->block_count, &srq), 0);
+	ring = (uint8_t *)(uintptr_t)script.srqs[0].in.buf_addr;
+	memset(ring + sizeof(struct wqe_srq_next_seg), OP_POISON,
+	       WQE_BB_BYTES - sizeof(struct wqe_srq_next_seg));
+	assert_int_equal(rig_srq_receive(srq, pieces, (int)r->piece_count), 0);
+	assert_memory_equal(ring, wqe->raw, wqe->bytes);
+	script_rig_close(&rig);
+}
+
+static void shared_receives_are_those_of_libmlx5(void **state)
+{
+	size_t count, compared = 0, wanted = 0;
+	struct golden_wqe *wqes = golden_wqes(&count);
+
+	(void)state;
+	for (size_t i = 0; i < WQE_RECEIVES; i++)
+		wanted += wqe_receives[i].shared;
+	for (size_t i = 0; i < count; i++) {
+		if (!wqes[i].receive || !wqes[i].receive->shared)
+			continue;
+		shared_one(&wqes[i]);
+		compared++;
+	}
+	assert_int_equal(compared, wanted);
+	free(wqes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bytes_are_those_of_libmlx5),
 	    cmocka_unit_test(receives_are_those_of_libmlx5),
+	    cmocka_unit_test(shared_receives_are_those_of_libmlx5),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shows that the data path has no locked instruction, no full fence and no call to a lock. By
-disassembling the objects of post.c, poll.c and entry.c, all of whose code is the data path but for
+disassembling the objects of post.c, srq_post.c, poll.c and entry.c, all of whose code is the data path but for
 what it calls on errors, and rig_cq_arm of cq.c."""
 import glob
 import os
@@ -10,7 +10,7 @@ import sys
 
 LOCKED = re.compile(r"\b(lock\b|xchg\b.*\(|mfence|lfence|sfence|syscall|sysenter|int\s+\$)")
 CALLS = re.compile(r"\b(pthread_|malloc|calloc|realloc|free\b|futex|sched_|__tls_get_addr)")
-OBJECTS = ("post.c", "poll.c", "entry.c")
+OBJECTS = ("post.c", "poll.c", "entry.c", "srq_post.c")
 FUNCTIONS = (("cq.c", "rig_cq_arm"),)
 
 

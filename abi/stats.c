@@ -2,12 +2,8 @@
 /* stats.c - names of counters, and what a message of another process has to be. */
 #include "abi/stats.h"
 
-_Static_assert(sizeof(struct stats_flow_counters) == STATS_FLOW_COUNT * sizeof(uint64_t),
-	       "counters are an array with names");
-
 #define X(name) #name,
 const char *const stats_names[STATS_COUNT] = {STATS_HW_COUNTERS(X) STATS_PORT_COUNTERS(X)};
-const char *const stats_flow_names[STATS_FLOW_COUNT] = {STATS_FLOW_COUNTERS(X)};
 #undef X
 
 static bool is_same(const char *a, const char *b)

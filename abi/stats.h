@@ -55,16 +55,29 @@
 	X(multicast_xmit_packets) \
 	X(multicast_rcv_packets)
 
-/* Of one queue pair since it was made, or of one destination. */
-#define STATS_FLOW_COUNTERS(X) \
-	X(tx_packets)          \
-	X(rx_packets)          \
-	X(tx_payload_bytes)    \
-	X(rx_payload_bytes)    \
-	X(retransmits)         \
-	X(ack_timeouts)        \
-	X(sequence_naks)       \
+/* Of one queue pair since it was made. */
+#define STATS_QP_COUNTERS(X) \
+	X(tx_packets)        \
+	X(rx_packets)        \
+	X(tx_payload_bytes)  \
+	X(rx_payload_bytes)  \
+	X(retransmits)       \
+	X(ack_timeouts)      \
+	X(sequence_naks)     \
 	X(rnr_naks)
+
+/* Of what congestion control does for a queue pair or a destination [nic/nic_cong.h]. */
+#define STATS_CC_COUNTERS(X) \
+	X(marks)             \
+	X(cnps_sent)         \
+	X(cnps_handled)      \
+	X(cnps_ignored)      \
+	X(retransmits)       \
+	X(losses)            \
+	X(timeouts)          \
+	X(waits)             \
+	X(probes_sent)       \
+	X(probes_answered)
 
 enum stats_counter {
 #define X(name) STATS_##name,
@@ -74,22 +87,20 @@ enum stats_counter {
 	STATS_HW_COUNT = STATS_port_xmit_data,
 };
 
-enum stats_flow_counter {
-#define X(name) STATS_FLOW_##name,
-	STATS_FLOW_COUNTERS(X)
-#undef X
-	    STATS_FLOW_COUNT,
-};
-
 extern const char *const stats_names[STATS_COUNT];
-extern const char *const stats_flow_names[STATS_FLOW_COUNT];
 
 /* stats_find - the counter called name, or STATS_COUNT. */
 enum stats_counter stats_find(const char *name);
 
-struct stats_flow_counters {
+struct stats_qp_counters {
 #define X(name) uint64_t name;
-	STATS_FLOW_COUNTERS(X)
+	STATS_QP_COUNTERS(X)
+#undef X
+};
+
+struct stats_cc_counters {
+#define X(name) uint64_t name;
+	STATS_CC_COUNTERS(X)
 #undef X
 };
 
@@ -122,21 +133,27 @@ const char *stats_type_text(uint32_t type);
 const char *stats_state_text(uint32_t state);
 const char *stats_algorithm_text(uint32_t algorithm);
 
-/* A queue pair, or one destination of datagrams. */
+/* A queue pair, or one destination of those that have no single peer. */
 struct stats_flow {
-	uint32_t qpn;      /* 0: a destination */
+	uint32_t qpn;      /* 0: a destination, and type, state and qp mean nothing */
 	uint32_t dest_qpn; /* of a connected queue pair */
 	uint8_t type;      /* enum stats_type */
 	uint8_t state;     /* enum stats_state */
-	uint8_t algorithm; /* of congestion control [nic/cc/cc.h] */
-	uint8_t sl;        /* of a destination */
+	uint8_t sl;
 	uint8_t sgid_index;
-	uint8_t zero;
-	uint16_t dlid;     /* of the peer, on InfiniBand */
-	uint8_t dgid[16];  /* of the peer, elsewhere; zero: none yet */
-	uint64_t rate_bps; /* that it is paced at; 0: it is not */
-	uint64_t rtt_ns;   /* smoothed round trip; 0: not measured */
-	struct stats_flow_counters counters;
+	uint16_t dlid;    /* of the peer, on InfiniBand */
+	uint8_t dgid[16]; /* of the peer, elsewhere; zero: none */
+	/* Congestion control; the rest means nothing if there is none. */
+	uint8_t has_cc;
+	uint8_t algorithm; /* enum nic_cc_algorithm */
+	uint8_t mapped;    /* a destination that an address handle has given its algorithm */
+	uint8_t paced;     /* else what is sent to it is not held back */
+	uint8_t zero[2];
+	uint32_t window_packets; /* that may be under way; UINT32_MAX: no bound */
+	uint64_t rate_bps;       /* the line's if it is not paced */
+	uint64_t rtt_ns;         /* smoothed round trip; 0: not measured */
+	struct stats_qp_counters qp;
+	struct stats_cc_counters cc;
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "host/group.h"
 #include "host/guard.h"
+#include "host/stats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -270,8 +271,9 @@ static void port_take_groups(struct host_port *port)
 
 static void port_answer(struct host_port *port)
 {
-	enum { DONE = HOST_DOOR_COUNT, UDP, BELL, HAND, COUNT };
+	enum { DONE = HOST_DOOR_COUNT, UDP, BELL, HAND, STATS, COUNT };
 	struct pollfd fds[COUNT];
+	int stats = host_stats_open(); /* without it nobody can ask, and all else works */
 
 	for (int i = 0; i < HOST_DOOR_COUNT; i++)
 		fds[i] = (struct pollfd){.fd = port->door.listening[i], .events = POLLIN};
@@ -281,11 +283,14 @@ static void port_answer(struct host_port *port)
 	fds[BELL] = (struct pollfd){.fd = port->bell.fd, .events = POLLIN};
 	fds[HAND] = (struct pollfd){.fd = port->own_table ? port->udp.groups.hand[1] : -1,
 				    .events = POLLIN};
+	fds[STATS] = (struct pollfd){.fd = stats, .events = POLLIN};
 	for (;;) {
 		if (poll(fds, COUNT, -1) < 0)
 			continue;
 		if (fds[DONE].revents)
-			return;
+			break;
+		if (fds[STATS].revents)
+			host_stats_answer(port, stats);
 		if (fds[HAND].revents)
 			port_take_groups(port);
 		if (fds[UDP].revents && host_udp_woken(&port->udp))
@@ -296,6 +301,9 @@ static void port_answer(struct host_port *port)
 			if (fds[i].revents)
 				host_door_answer(fds[i].fd, &port->door, port->registry.memfd);
 	}
+	host_stats_leave(port);
+	if (stats >= 0)
+		close(stats);
 }
 
 static void *engine_body(void *arg)

@@ -39,7 +39,8 @@ enum {
 	 */
 	SHM_POOL_BYTES = 4 << 20,
 	SHM_CELL_COUNT = SHM_POOL_BYTES / SHM_CELL_BYTES,
-	SHM_VERSION = 4,
+	SHM_LEFT_MAX = 64,
+	SHM_VERSION = 5,
 };
 
 #define SHM_MAGIC          0x74726f7035676972ull /* "rig5port" */
@@ -72,6 +73,13 @@ struct shm_port {
 	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t block_next; /* where to look for a free block */
 	/* Members that want what is sent to multicast groups; each changes its own bit. */
 	_Alignas(SHM_LINE_BYTES) _Atomic uint64_t listening[SHM_WORD_COUNT];
+	/*
+	 * What members had counted that have left (abi/stats.h). Each adds its own, between one
+	 * more of begun and one more of done.
+	 */
+	_Alignas(SHM_LINE_BYTES) _Atomic uint32_t left_begun;
+	_Atomic uint32_t left_done;
+	_Atomic uint64_t left[SHM_LEFT_MAX];
 	_Alignas(4096) _Atomic uint16_t owners[SHM_BLOCK_COUNT]; /* slot + 1, 0: nobody's */
 	struct shm_group group;
 };

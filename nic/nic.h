@@ -560,14 +560,14 @@ const struct nic_counters *nic_counters(const struct nic *nic);
 
 /*
  * nic_stats - the same, and the wire's, by the names that Linux has for them.
- * nic_stats_flows - some of the NIC's flows, from number *from on, at most count_max; returns how
- * many. *from is then where to go on, 0: these were the last. A call looks at 1,024 places of the
- * table at most, so it may find less than there are.
+ * nic_stats_flows - some of the NIC's queue pairs and destinations, from number *from on, at most
+ * count_max; returns how many. *from is then where to go on, 0: these were the last. A call looks
+ * at 1,024 rows of queue pairs at most, so it may find fewer than there are, or none.
  * nic_stats_qp - one queue pair. -EINVAL: no such one.
  */
 void nic_stats(const struct nic *nic, uint64_t counters[static STATS_COUNT]);
-uint32_t nic_stats_flows(const struct nic *nic, uint32_t *from, struct stats_flow *flows,
-			 uint32_t count_max);
+uint32_t nic_stats_flows(struct nic *nic, uint32_t *from, struct stats_flow *flows,
+			 uint32_t count_max, uint64_t now_ns);
 int nic_stats_qp(const struct nic *nic, uint32_t qpn, struct stats_flow *flow);
 
 /* Walks every object and ASSERTs the core's own invariants (not what an application wrote). */

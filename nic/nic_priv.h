@@ -294,7 +294,7 @@ struct nic_qp {
 	uint32_t heap_pos; /* NIC_HEAP_NONE: not in the timer heap */
 	uint64_t heap_ns;
 	uint64_t cookie;
-	struct stats_flow_counters counters; /* since it was made */
+	struct stats_qp_counters counters; /* since it was made */
 	bool own_multicast_blocked;
 	bool ece_asked;       /* its driver knows ECE */
 	uint8_t cc_algorithm; /* enum nic_cc_algorithm: agreed on, or the port's default */

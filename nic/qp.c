@@ -266,7 +266,7 @@ int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn
 	qp->index = index;
 	qp->number = number_of(nic, index);
 	qp->heap_pos = NIC_HEAP_NONE;
-	qp->counters = (struct stats_flow_counters){0};
+	qp->counters = (struct stats_qp_counters){0};
 	fill(nic, qp, attr);
 	clear_transport(nic, qp);
 	qp->live = true;

@@ -126,8 +126,7 @@ static void flow_of_qp(const struct nic_qp *qp, struct stats_flow *flow)
 	    .qpn = qp->number,
 	    .type = type_of((enum nic_qp_type)qp->type),
 	    .state = state_of((enum nic_qp_state)qp->state),
-	    .rtt_ns = qp->srtt_ns,
-	    .counters = qp->counters,
+	    .qp = qp->counters,
 	};
 	if (!is_connected(qp))
 		return;
@@ -138,20 +137,61 @@ static void flow_of_qp(const struct nic_qp *qp, struct stats_flow *flow)
 	memcpy(flow->dgid, qp->params.path.dgid, sizeof(flow->dgid));
 }
 
-uint32_t nic_stats_flows(const struct nic *nic, uint32_t *from, struct stats_flow *flows,
-			 uint32_t count_max)
+static void flow_of_cc(const struct nic_flow_stats *stats, struct stats_flow *flow)
 {
-	uint32_t count = 0, at = *from;
+	const struct nic_flow_counters *c = &stats->counters;
 
-	for (uint32_t i = 0; i < LOOKS_MAX && count < count_max; i++, at++) {
-		if (at >= nic->qp_slots.fresh) {
-			at = 0;
-			break;
-		}
-		if (nic->qps[at].live)
-			flow_of_qp(&nic->qps[at], &flows[count++]);
+	flow->has_cc = true;
+	flow->algorithm = (uint8_t)stats->algorithm;
+	flow->mapped = stats->mapped;
+	flow->paced = stats->paced;
+	flow->window_packets = stats->window_packets;
+	flow->rate_bps = stats->rate_bps;
+	flow->rtt_ns = stats->rtt_ns;
+#define X(name) flow->cc.name = c->name;
+	STATS_CC_COUNTERS(X)
+#undef X
+}
+
+static void flow_of_dest(const struct nic_dest_key *key, const struct nic_flow_stats *stats,
+			 struct stats_flow *flow)
+{
+	*flow =
+	    (struct stats_flow){.sl = key->sl, .sgid_index = key->sgid_index, .dlid = key->dlid};
+	memcpy(flow->dgid, key->dgid, sizeof(flow->dgid));
+	flow_of_cc(stats, flow);
+}
+
+/* Queue pairs from row *row on; whether all have been looked at. */
+static bool look_at_qps(const struct nic *nic, uint32_t *row, struct stats_flow *flows,
+			uint32_t count_max, uint32_t *count)
+{
+	for (uint32_t i = 0; i < LOOKS_MAX && *count < count_max; i++) {
+		if (*row >= nic->qp_slots.fresh)
+			return true;
+		if (nic->qps[*row].live)
+			flow_of_qp(&nic->qps[*row], &flows[(*count)++]);
+		(*row)++;
 	}
-	*from = at < nic->qp_slots.fresh ? at : 0;
+	return *row >= nic->qp_slots.fresh;
+}
+
+uint32_t nic_stats_flows(struct nic *nic, uint32_t *from, struct stats_flow *flows,
+			 uint32_t count_max, uint64_t now_ns)
+{
+	struct nic_flow_stats stats;
+	struct nic_dest_key key;
+	uint32_t count = 0, cursor;
+
+	if (*from < STATS_DEST_FIRST) {
+		if (look_at_qps(nic, from, flows, count_max, &count))
+			*from = STATS_DEST_FIRST;
+		return count;
+	}
+	cursor = *from - STATS_DEST_FIRST;
+	while (count < count_max && nic_dest_next(nic, &cursor, now_ns, &key, &stats))
+		flow_of_dest(&key, &stats, &flows[count++]);
+	*from = count == count_max ? STATS_DEST_FIRST + cursor : 0;
 	return count;
 }
 

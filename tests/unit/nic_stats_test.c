@@ -58,12 +58,12 @@ static void a_good_path(void **state)
 	assert_int_equal(A(unicast_xmit_packets), 7);
 	at_a = flow(&b, 0, b.pair.a.qpn);
 	at_b = flow(&b, 1, b.pair.b.qpn);
-	assert_int_equal(at_a.counters.tx_packets, 7);
-	assert_int_equal(at_a.counters.tx_payload_bytes, 5001);
-	assert_int_equal(at_b.counters.rx_packets, 7);
-	assert_int_equal(at_b.counters.rx_payload_bytes, 5001);
-	assert_int_equal(at_b.counters.tx_payload_bytes, 2048);
-	assert_int_equal(at_a.counters.rx_payload_bytes, 2048);
+	assert_int_equal(at_a.qp.tx_packets, 7);
+	assert_int_equal(at_a.qp.tx_payload_bytes, 5001);
+	assert_int_equal(at_b.qp.rx_packets, 7);
+	assert_int_equal(at_b.qp.rx_payload_bytes, 5001);
+	assert_int_equal(at_b.qp.tx_payload_bytes, 2048);
+	assert_int_equal(at_a.qp.rx_payload_bytes, 2048);
 	assert_int_equal(at_a.type, STATS_TYPE_RC);
 	assert_int_equal(at_a.state, STATS_STATE_RTS);
 	assert_int_equal(at_a.dest_qpn, b.pair.b.qpn);
@@ -89,9 +89,9 @@ static void a_gap(void **state)
 	assert_int_equal(A(local_ack_timeout_err), 0);
 	assert_int_equal(B(rx_write_requests), 1);
 	at_a = flow(&b, 0, b.pair.a.qpn);
-	assert_int_equal(at_a.counters.sequence_naks, 1);
-	assert_int_equal(at_a.counters.retransmits, 3);
-	assert_int_equal(at_a.counters.tx_packets, 7);
+	assert_int_equal(at_a.qp.sequence_naks, 1);
+	assert_int_equal(at_a.qp.retransmits, 3);
+	assert_int_equal(at_a.qp.tx_packets, 7);
 	bed_close(&b);
 }
 
@@ -111,8 +111,8 @@ static void a_silence(void **state)
 	assert_int_equal(B(duplicate_request), 1);
 	assert_int_equal(A(roce_adp_retrans), 0);
 	at_a = flow(&b, 0, b.pair.a.qpn);
-	assert_int_equal(at_a.counters.ack_timeouts, 1);
-	assert_int_equal(at_a.counters.retransmits, 1);
+	assert_int_equal(at_a.qp.ack_timeouts, 1);
+	assert_int_equal(at_a.qp.retransmits, 1);
 	bed_close(&b);
 }
 
@@ -150,7 +150,7 @@ static void no_receive(void **state)
 	fake_settle(b.w);
 	assert_int_equal(B(out_of_buffer), 1);
 	assert_int_equal(A(rnr_nak_retry_err), 1);
-	assert_int_equal(flow(&b, 0, b.pair.a.qpn).counters.rnr_naks, 1);
+	assert_int_equal(flow(&b, 0, b.pair.a.qpn).qp.rnr_naks, 1);
 	fake_advance(b.w, 1000000);
 	fake_settle(b.w);
 	assert_int_equal(B(out_of_buffer), 2);
@@ -262,14 +262,14 @@ static void a_new_queue_pair(void **state)
 	(void)state;
 	bed_post(&b, WQE_OP_WRITE, 8);
 	fake_settle(b.w);
-	assert_int_equal(flow(&b, 0, a->qpn).counters.tx_packets, 1);
+	assert_int_equal(flow(&b, 0, a->qpn).qp.tx_packets, 1);
 	attr = attr_of(b.w->nics[0], a->qpn);
 	assert_int_equal(nic_qp_destroy(b.w->nics[0], a->qpn), 0);
 	assert_int_equal(nic_stats_qp(b.w->nics[0], a->qpn, &(struct stats_flow){0}), -EINVAL);
 	for (uint32_t qpn = 0; qpn != a->qpn;)
 		assert_int_equal(nic_qp_create(b.w->nics[0], &attr, &qpn), 0);
 	assert_int_equal(nic_qp_find(b.w->nics[0], a->qpn)->index, index);
-	assert_int_equal(flow(&b, 0, a->qpn).counters.tx_packets, 0);
+	assert_int_equal(flow(&b, 0, a->qpn).qp.tx_packets, 0);
 	bed_close(&b);
 }
 
@@ -294,7 +294,7 @@ static void parts(void **state)
 		uint32_t was = from, got;
 
 		flows[PART].qpn = 0xdead;
-		got = nic_stats_flows(nic, &from, flows, PART);
+		got = nic_stats_flows(nic, &from, flows, PART, 1);
 		assert_int_equal(flows[PART].qpn, 0xdead);
 		assert_true(got <= PART && (from == 0 || from > was));
 		for (uint32_t i = 0; i < got; i++) {
@@ -305,11 +305,47 @@ static void parts(void **state)
 		calls++;
 	} while (from != 0);
 	assert_int_equal(seen, 1 + 100 + 200);
-	assert_true(calls <= 7);
+	assert_true(calls <= 8);
 	/* From beyond the end: none. */
 	from = 1u << 30;
-	assert_int_equal(nic_stats_flows(nic, &from, flows, PART), 0);
+	assert_int_equal(nic_stats_flows(nic, &from, flows, PART, 1), 0);
 	assert_int_equal(from, 0);
+	bed_close(&b);
+}
+
+/* Destinations come behind the queue pairs, each once. */
+static void destinations(void **state)
+{
+	enum { COUNT = 150, PART = 64 };
+	struct bed b = bed_open(NULL);
+	struct nic *nic = b.w->nics[0];
+	struct stats_flow flows[PART];
+	uint32_t from = 0, mapping, seen = 0, qps = 0, calls = 0;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		struct nic_dest_key key = {.dgid = {[14] = (uint8_t)i, [15] = 1}, .sl = 3};
+
+		assert_int_equal(nic_dest_map(nic, &key, NIC_CC_DCQCN, 1, &mapping), 0);
+	}
+	do {
+		uint32_t got = nic_stats_flows(nic, &from, flows, PART, 1);
+
+		for (uint32_t i = 0; i < got; i++) {
+			if (flows[i].qpn != 0) {
+				qps++;
+				assert_int_equal(seen, 0);
+				continue;
+			}
+			assert_int_equal(flows[i].dgid[14], seen++);
+			assert_true(flows[i].has_cc && flows[i].mapped);
+			assert_int_equal(flows[i].algorithm, NIC_CC_DCQCN);
+			assert_int_equal(flows[i].sl, 3);
+		}
+		calls++;
+	} while (from != 0 && calls < 10);
+	assert_int_equal(seen, COUNT);
+	assert_int_equal(qps, 1);
 	bed_close(&b);
 }
 
@@ -327,6 +363,7 @@ int main(void)
 	    cmocka_unit_test(the_wires_own),
 	    cmocka_unit_test(a_new_queue_pair),
 	    cmocka_unit_test(parts),
+	    cmocka_unit_test(destinations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

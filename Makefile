@@ -16,7 +16,7 @@ packages_check = ibverbs-utils ibverbs-providers perftest python3-pyverbs python
 packages_bench = valgrind ucx-utils strace iperf3 perftest ibverbs-providers
 packages_fuzz = clang-14 llvm-14 libclang-rt-14-dev
 
-.PHONY: all demo check ci bench fuzz sim install clean help packages
+.PHONY: all demo check ci bench fuzz sim figures install clean help packages
 MAKEFLAGS += --no-print-directory
 
 # (1) the build directory, (2) further options of cmake, (3) targets, none for all
@@ -92,6 +92,12 @@ sim: packages
 	@$(call compile,$(BUILD),sim_program)
 	@$(BUILD)/sim --seed $(SEED) $(SIMFLAGS)
 
+# Congestion control in virtual time, beside the reference model's curves.
+figures: packages
+	@$(call configure,$(BUILD))
+	@$(call compile,$(BUILD),figures)
+	@scripts/figures.py $(BUILD) $(BUILD)/congestion
+
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -110,6 +116,7 @@ help:
 	@echo 'make fuzz     the fuzz targets, SECONDS=60 each, or TARGET=<name> alone'
 	@echo 'make interop  against Linux: its Soft-RoCE in QEMU, fetched once (120 MB)'
 	@echo 'make sim      one simulated world: SEED=<number>'
+	@echo 'make figures  congestion control beside its model: figures, and plots in $(BUILD)/congestion'
 	@echo 'make install  into PREFIX ($(PREFIX)), under DESTDIR if set'
 	@echo 'make clean    remove the build directories'
 	@echo

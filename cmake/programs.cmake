@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The `rig5` command, the simulator's own program, the benchmarks and the examples.
+# The `rig5` command, the simulator's own programs, the benchmarks and the examples.
 
 file(GLOB tool_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/*.c)
 if(tool_sources)
@@ -19,6 +19,12 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/sim/sim_main.c)
 	add_executable(sim_program sim/sim_main.c)
 	set_target_properties(sim_program PROPERTIES OUTPUT_NAME sim)
 	rig5_link_layers(sim_program sim kern nic abi fault base)
+endif()
+
+# What `make figures` plots.
+if(EXISTS ${CMAKE_SOURCE_DIR}/sim/figures_main.c)
+	add_executable(figures sim/figures_main.c)
+	rig5_link_layers(figures sim kern nic abi fault base)
 endif()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*_bench.c)

@@ -19,15 +19,20 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGES = ["qemu-system-x86", "ibverbs-utils", "ibverbs-providers", "iproute2", "busybox-static"]
+PACKAGES = ["qemu-system-x86", "ibverbs-utils", "ibverbs-providers", "perftest",
+            "iproute2", "busybox-static"]
 # What rdma_rxe needs to load; crc32_generic is looked up by name, so that no module says so.
 MODULES = {"virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio", "virtio_pci",
            "failover", "net_failover", "virtio_net", "crc32_generic", "ib_core", "ib_uverbs",
            "udp_tunnel", "ip6_udp_tunnel", "rdma_rxe"}
 ROOTS = ["virtio_pci", "virtio_net", "crc32_generic", "ib_uverbs", "rdma_rxe"]
-PROGRAMS = {"usr/bin/ibv_rc_pingpong": ["usr/bin/ibv_rc_pingpong"],
-            "sbin/rdma": ["usr/bin/rdma", "usr/sbin/rdma"],
-            "sbin/ip": ["usr/bin/ip", "usr/sbin/ip"]}
+# The programs that go into the guest, and where Debian's packages have them.
+VERBS = ["ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong", "ibv_srq_pingpong",
+         "ib_send_lat", "ib_send_bw", "ib_write_bw", "ib_read_lat", "ib_read_bw", "ib_atomic_lat",
+         "ib_atomic_bw"]
+PROGRAMS = {"sbin/rdma": ["usr/bin/rdma", "usr/sbin/rdma"],
+            "sbin/ip": ["usr/bin/ip", "usr/sbin/ip"],
+            **{f"usr/bin/{name}": [f"usr/bin/{name}"] for name in VERBS}}
 
 
 class Unavailable(Exception):

@@ -20,4 +20,4 @@ set_target_properties(interop_agent interop_rxe_rows interop_udp_rows PROPERTIES
 	RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # Downloads once, boots, and runs hundreds of rows: longer than other tests.
-set_tests_properties(interop.rxe interop.udp PROPERTIES TIMEOUT 600)
+set_tests_properties(interop.rxe interop.udp interop.programs PROPERTIES TIMEOUT 600)

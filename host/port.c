@@ -269,11 +269,11 @@ static void port_take_groups(struct host_port *port)
 	host_engine_finish(port);
 }
 
-static void port_answer(struct host_port *port)
+/* stats: the socket of host_stats_answer; < 0: nobody can ask, and all else works. */
+static void port_answer(struct host_port *port, int stats)
 {
 	enum { DONE = HOST_DOOR_COUNT, UDP, BELL, HAND, STATS, COUNT };
 	struct pollfd fds[COUNT];
-	int stats = host_stats_open(); /* without it nobody can ask, and all else works */
 
 	for (int i = 0; i < HOST_DOOR_COUNT; i++)
 		fds[i] = (struct pollfd){.fd = port->door.listening[i], .events = POLLIN};
@@ -301,9 +301,6 @@ static void port_answer(struct host_port *port)
 			if (fds[i].revents)
 				host_door_answer(fds[i].fd, &port->door, port->registry.memfd);
 	}
-	host_stats_leave(port);
-	if (stats >= 0)
-		close(stats);
 }
 
 static void *engine_body(void *arg)
@@ -321,12 +318,13 @@ static void *engine_body(void *arg)
 static void *port_body(void *arg)
 {
 	struct host_port *port = (struct host_port *)arg;
-	int result;
+	int stats, result;
 
 	prctl(PR_SET_NAME, "rig5-port");
 	slice_shorten();
 	port->own_table = table_unshare(port);
 	result = port_join(port);
+	stats = result == 0 ? host_stats_open() : -1;
 	if (result == 0) {
 		result = thread_start(&port->engine_thread, engine_body, port);
 		if (result < 0)
@@ -336,12 +334,15 @@ static void *port_body(void *arg)
 	port->join_result = result;
 	sem_post(&port->joined);
 	if (result == 0) {
-		port_answer(port);
+		port_answer(port, stats);
 		pthread_join(port->engine_thread, NULL);
+		host_stats_leave(port);
 		/* An engine that was awake is gone before the one who leaves has kicked it. */
 		while (sem_wait(&port->joined) != 0)
 			;
 	}
+	if (stats >= 0)
+		close(stats);
 	if (port->local && port->udp.up)
 		host_group_leave(&port->registry, &port->udp);
 	if (port->own_table)
@@ -525,6 +526,7 @@ int host_port_start(struct host_port *port, struct nic *nic)
 	host_port_lock(port);
 	port->nic = nic;
 	host_port_unlock(port);
+	host_stats_enter(port);
 	return 0;
 }
 

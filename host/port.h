@@ -63,6 +63,7 @@ struct host_port {
 	uint32_t streak;              /* [lock] application passes in a row while IDLE */
 	uint64_t streak_ns;           /* [lock] when it began */
 	sigset_t control_mask;        /* [lock] of the thread in host_port_lock */
+	bool stats_left;              /* [lock] what the NIC has counted is the port's already */
 
 	struct host_pcap *pcap;     /* [lock] NULL: no capture */
 	struct host_faulty *faulty; /* [lock] NULL: a good wire */

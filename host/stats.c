@@ -12,9 +12,15 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { REQUESTS_MAX = 64, TRIES = 1000 };
+enum {
+	REQUESTS_MAX = 64,
+	TRIES = 1000,
+	PORTS_MAX = 32,
+	EXIT_TRIES = 100,
+};
 
 _Static_assert((int)STATS_COUNT <= (int)SHM_LEFT_MAX, "the port has room for what is left");
 
@@ -68,7 +74,7 @@ static void take_left(const struct shm_port *shared, struct stats_reply *reply)
 	}
 }
 
-/* false: there is no NIC yet. */
+/* false: there is no NIC yet, or its process is about to end. */
 static bool fill(struct host_port *port, const struct stats_request *request,
 		 struct stats_reply *reply)
 {
@@ -79,7 +85,7 @@ static bool fill(struct host_port *port, const struct stats_request *request,
 	*reply = (struct stats_reply){
 	    .magic = STATS_MAGIC, .version = STATS_VERSION, .serial = request->serial};
 	host_lock_acquire(&port->lock);
-	there = port->nic != NULL;
+	there = port->nic && !port->stats_left;
 	now_ns = host_now_ns();
 	if (there) {
 		nic_stats(port->nic, reply->counters);
@@ -133,16 +139,65 @@ void host_stats_answer(struct host_port *port, int fd)
 		;
 }
 
-void host_stats_leave(struct host_port *port)
+/* ---- leaving --------------------------------------------------------------------------------- */
+
+/* The ports of this process, for its end; one without a place is only not counted then. */
+static _Atomic(struct host_port *) present[PORTS_MAX];
+
+void host_stats_enter(struct host_port *port)
+{
+	for (unsigned int i = 0; i < PORTS_MAX; i++) {
+		struct host_port *nobody = NULL;
+
+		if (atomic_compare_exchange_strong(&present[i], &nobody, port))
+			return;
+	}
+}
+
+/* [lock] */
+static void leave(struct host_port *port)
 {
 	struct shm_port *shared = host_registry_port(&port->registry);
 	uint64_t counters[STATS_COUNT];
 
-	if (!port->nic)
+	if (!port->nic || port->stats_left)
 		return;
+	port->stats_left = true;
 	nic_stats(port->nic, counters);
 	atomic_fetch_add(&shared->left_begun, 1);
 	for (unsigned int at = 0; at < STATS_COUNT; at++)
 		atomic_fetch_add(&shared->left[at], counters[at]);
 	atomic_fetch_add(&shared->left_done, 1);
+}
+
+void host_stats_leave(struct host_port *port)
+{
+	for (unsigned int i = 0; i < PORTS_MAX; i++) {
+		struct host_port *self = port;
+
+		atomic_compare_exchange_strong(&present[i], &self, NULL);
+	}
+	host_lock_acquire(&port->lock);
+	leave(port);
+	(void)host_lock_release(&port->lock);
+}
+
+/* exit() without host_port_leave. A thread that was interrupted in a pass may have called it: the
+ * lock is not waited for. */
+__attribute__((destructor)) static void leave_all(void)
+{
+	const struct timespec nap = {.tv_nsec = 100000};
+
+	for (unsigned int i = 0; i < PORTS_MAX; i++) {
+		struct host_port *port = atomic_exchange(&present[i], NULL);
+
+		for (int try = 0; port && !host_port_forked(port) && try < EXIT_TRIES; try++) {
+			if (host_lock_try_or_ask(&port->lock)) {
+				leave(port);
+				(void)host_lock_release(&port->lock);
+				break;
+			}
+			nanosleep(&nap, NULL);
+		}
+	}
 }

@@ -16,8 +16,12 @@ struct host_port;
 int host_stats_open(void);
 /* host_stats_answer - takes the requests that have come, a bounded number. Not under the lock. */
 void host_stats_answer(struct host_port *port, int fd);
-/* host_stats_leave - what the NIC has counted is the port's from here on; before the socket is
- * closed. */
+/*
+ * host_stats_enter - at the end of a process that does not leave the port, what the NIC has counted
+ * becomes the port's. host_stats_leave - it does now, before the socket is closed. A process that
+ * is killed takes it along.
+ */
+void host_stats_enter(struct host_port *port);
 void host_stats_leave(struct host_port *port);
 
 #endif

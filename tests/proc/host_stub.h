@@ -53,6 +53,23 @@ const struct nic_counters *nic_counters(const struct nic *nic)
 	return &nic->counters;
 }
 
+void nic_stats(const struct nic *nic, uint64_t counters[static STATS_COUNT])
+{
+	(void)nic;
+	memset(counters, 0, STATS_COUNT * sizeof(*counters));
+}
+
+uint32_t nic_stats_flows(struct nic *nic, uint32_t *from, struct stats_flow *flows,
+			 uint32_t count_max, uint64_t now_ns)
+{
+	(void)nic;
+	(void)flows;
+	(void)count_max;
+	(void)now_ns;
+	*from = 0;
+	return 0;
+}
+
 void nic_rx(struct nic *nic, const struct nic_rx *packet, uint64_t now_ns)
 {
 	struct stub_packet in;

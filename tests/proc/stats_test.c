@@ -9,6 +9,7 @@
 #include "host/stats_ask.h"
 #include "tests/support/soft_pair.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -119,7 +120,7 @@ struct child {
 };
 
 /* A process of its own on the same port that has made ten writes and waits. */
-static struct child child_start(void)
+static struct child child_start(bool closes)
 {
 	int go[2], done[2];
 	struct child child;
@@ -138,6 +139,8 @@ static struct child child_start(void)
 		write_some(10);
 		if (write(done[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
 			_exit(2);
+		if (!closes)
+			exit(0);
 		rig_close(soft.nic);
 		_exit(0);
 	}
@@ -166,16 +169,15 @@ static void child_kill(struct child *child)
 	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
 }
 
-/* The port's sum goes on when a process leaves. */
-static void test_leaving(void **state)
+/* The port's sum goes on when a process closes its NIC, or only ends. */
+static void leaving(bool closes)
 {
 	uint64_t total[STATS_COUNT];
 	struct child child[2];
 	struct seen seen;
 
-	(void)state;
-	child[0] = child_start();
-	child[1] = child_start();
+	child[0] = child_start(closes);
+	child[1] = child_start(true);
 	ask(&seen, PATIENCE_MS);
 	assert_int_equal(seen.answers, 3);
 	assert_int_equal(seen.last.left_count, 0);
@@ -194,10 +196,22 @@ static void test_leaving(void **state)
 	assert_int_equal(total[STATS_rx_write_requests], 10);
 }
 
+static void test_leaving(void **state)
+{
+	(void)state;
+	leaving(true);
+}
+
+static void test_ending(void **state)
+{
+	(void)state;
+	leaving(false);
+}
+
 /* One that ends or is stopped costs who asks no more than its patience. */
 static void test_who_does_not_answer(void **state)
 {
-	struct child child = child_start();
+	struct child child = child_start(true);
 	struct host_stats_missed missed;
 	struct seen seen;
 	char name[HOST_STATS_NAME_BYTES];
@@ -438,24 +452,31 @@ static void test_another_users_answer(void **state)
 
 static unsigned int fds_of(const char *thread)
 {
+	/* It has a table of its own, which procfs shows as its task's. */
 	char path[64], name[32];
 	unsigned int count = 0;
+	DIR *tasks = opendir("/proc/self/task"), *fds;
+	struct dirent *task;
 
-	/* The port thread has a table of its own, which procfs shows as its task's. */
-	for (int tid = getpid(); tid < getpid() + 100; tid++) {
+	while ((task = readdir(tasks))) {
 		FILE *file;
 
-		snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+		snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", task->d_name);
 		file = fopen(path, "r");
-		if (!file)
+		if (!file || !fgets(name, sizeof(name), file))
+			name[0] = '\0';
+		if (file)
+			fclose(file);
+		if (strncmp(name, thread, strlen(thread)) != 0)
 			continue;
-		if (fgets(name, sizeof(name), file) && strncmp(name, thread, strlen(thread)) == 0)
-			for (int fd = 0; fd < 1024; fd++) {
-				snprintf(path, sizeof(path), "/proc/self/task/%d/fd/%d", tid, fd);
-				count += access(path, F_OK) == 0 || errno != ENOENT;
-			}
-		fclose(file);
+		snprintf(path, sizeof(path), "/proc/self/task/%.16s/fd", task->d_name);
+		fds = opendir(path);
+		assert_non_null(fds);
+		while (readdir(fds))
+			count++;
+		closedir(fds);
 	}
+	closedir(tasks);
 	return count;
 }
 
@@ -521,7 +542,7 @@ static void test_many(void **state)
 
 	(void)state;
 	for (int i = 0; i < 12; i++)
-		children[i] = child_start();
+		children[i] = child_start(true);
 	ask(&seen, PATIENCE_MS);
 	assert_int_equal(seen.answers, 13);
 	for (int i = 0; i < 12; i++)
@@ -537,6 +558,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    SOFT_TEST(test_an_answer),
 	    SOFT_TEST(test_leaving),
+	    SOFT_TEST(test_ending),
 	    SOFT_TEST(test_who_does_not_answer),
 	    SOFT_TEST(test_fork),
 	    SOFT_TEST(test_another_user),

@@ -345,7 +345,7 @@ struct rig_endpoint {
 	uint32_t psn;		/* the packet sequence number it starts at, 24 bits */
 	struct rig_address address;
 	uint32_t mtu_bytes;	/* its port's active MTU */
-	uint32_t ece;		/* options of enhanced connection establishment; 0: none */
+	uint32_t ece;		/* rig_qp_ece */
 };
 
 /*
@@ -456,6 +456,37 @@ int rig_qp_start(struct rig_qp *qp, const struct rig_start *start);
  */
 int rig_qp_attach(struct rig_qp *qp, const struct rig_address *group);
 int rig_qp_detach(struct rig_qp *qp, const struct rig_address *group);
+
+/*
+ * Enhanced connection establishment (ECE): two ends agree on what both can do; by that a software
+ * NIC chooses the congestion control of a queue pair. Endpoints carry an end's word of options, and
+ * rig_qp_connect agrees on what both have, whichever connects first. What a card means by its bits
+ * is not public, they are passed on as they are.
+ *
+ * rig_qp_ece - before a queue pair is connected or started, what it offers; afterwards, what was
+ * agreed on; 0: nothing, so the port's default holds.
+ * rig_qp_set_ece - the word of the other end, for one that does not come in an endpoint: a program
+ * on verbs (vendor 0x15b3; it sets rig_qp_ece's after the connection in return), or
+ * rig_ece_prefer's for a datagram queue pair. It takes effect with rig_qp_connect, in place of the
+ * endpoint's, or rig_qp_start. 0; -EINVAL: connected or started already; -EOPNOTSUPP: this NIC or
+ * kernel has none.
+ */
+uint32_t rig_qp_ece(const struct rig_qp *qp);
+int rig_qp_set_ece(struct rig_qp *qp, uint32_t ece);
+
+enum rig_cc {
+	RIG_CC_NONE,
+	RIG_CC_DCQCN, /* slows down when packets come marked by switches */
+	RIG_CC_RTT,   /* slows down when they take longer */
+};
+
+/*
+ * rig_ece_prefer - of what `ece` offers, an offer of this algorithm alone; 0: it cannot, or is no
+ * software NIC's word.
+ * rig_ece_cc - the algorithm that was agreed on; RIG_CC_NONE also if that cannot be seen.
+ */
+uint32_t rig_ece_prefer(uint32_t ece, enum rig_cc algorithm);
+enum rig_cc rig_ece_cc(uint32_t ece);
 
 enum rig_ring { RIG_RING_SEND, RIG_RING_RECEIVE };
 

@@ -43,6 +43,7 @@ int rig_qp_endpoint(const struct rig_qp *qp, struct rig_endpoint *endpoint)
 		endpoint->psn = qp->psn;
 		endpoint->address = nic->port.address;
 		endpoint->mtu_bytes = nic->port.mtu_bytes;
+		endpoint->ece = qp->ece;
 	}
 	lib_nic_unlock(nic);
 	return err;
@@ -82,6 +83,17 @@ int lib_qp_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum 
 	return lib_cmd_run(&cmd, nic->os, nic->fd);
 }
 
+int lib_qp_modify_ece(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in,
+		      enum uv_qp_state state, uint32_t *word)
+{
+	if (!*word)
+		return lib_qp_modify(qp, in, state);
+	in->qp_handle = qp->handle;
+	in->attr_mask |= UV_QP_STATE;
+	in->qp_state = (uint8_t)state;
+	return lib_ece_modify(qp, in, word);
+}
+
 static int to_init_from_reset(const struct rig_qp *qp, enum rig_access access)
 {
 	struct ib_uverbs_modify_qp in = {0};
@@ -113,7 +125,7 @@ static void dest_set(struct ib_uverbs_qp_dest *dest, const struct lib_port *port
 }
 
 static int to_rtr_from_init(const struct rig_qp *qp, const struct rig_endpoint *peer,
-			    const struct rig_path *path)
+			    const struct rig_path *path, uint32_t *ece)
 {
 	const struct rig_nic *nic = qp->shell.nic;
 	struct ib_uverbs_modify_qp in = {0};
@@ -128,7 +140,7 @@ static int to_rtr_from_init(const struct rig_qp *qp, const struct rig_endpoint *
 	in.rq_psn = peer->psn;
 	in.max_dest_rd_atomic = nic->limits.rd_atomic_resp_max;
 	in.min_rnr_timer = RNR_TIMER;
-	return lib_qp_modify(qp, &in, UV_QPS_RTR);
+	return lib_qp_modify_ece(qp, &in, UV_QPS_RTR, ece);
 }
 
 static int to_rts_from_rtr(const struct rig_qp *qp)
@@ -146,9 +158,10 @@ static int to_rts_from_rtr(const struct rig_qp *qp)
 	return lib_qp_modify(qp, &in, UV_QPS_RTS);
 }
 
-void lib_qp_ready(struct rig_qp *qp)
+void lib_qp_ready(struct rig_qp *qp, uint32_t ece)
 {
 	qp->connected = true;
+	qp->ece = ece;
 	/* Whoever posts from another thread was told, and so synchronized, by this one. */
 	qp->post_ready = LIB_POST_READY;
 	if (qp->transport == RIG_RC)
@@ -158,7 +171,8 @@ void lib_qp_ready(struct rig_qp *qp)
 
 /* connect_kernel - walks the three edges; back to reset if one is refused. */
 static int connect_kernel(const struct rig_qp *qp, enum rig_access access,
-			  const struct rig_endpoint *peer, const struct rig_path *path)
+			  const struct rig_endpoint *peer, const struct rig_path *path,
+			  uint32_t *ece)
 {
 	struct ib_uverbs_modify_qp reset = {0};
 	const char *step = "init";
@@ -166,7 +180,7 @@ static int connect_kernel(const struct rig_qp *qp, enum rig_access access,
 
 	if (!err) {
 		step = "ready to receive";
-		err = to_rtr_from_init(qp, peer, path);
+		err = to_rtr_from_init(qp, peer, path, ece);
 	}
 	if (!err) {
 		step = "ready to send";
@@ -183,6 +197,7 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 			   const struct rig_endpoint *peer, const struct rig_path *path)
 {
 	struct rig_nic *nic = qp->shell.nic;
+	uint32_t ece;
 	int err;
 
 	if (qp->transport != RIG_RC)
@@ -202,10 +217,11 @@ static int connect_checked(struct rig_qp *qp, enum rig_access access,
 	if (!nic->port.active)
 		return lib_fail(ENETDOWN, "rig_qp_connect: port %d of %s is down", LIB_PORT,
 				nic->name);
-	err = connect_kernel(qp, access, peer, path);
+	ece = lib_ece_word(qp, peer);
+	err = connect_kernel(qp, access, peer, path, &ece);
 	if (err)
 		return err;
-	lib_qp_ready(qp);
+	lib_qp_ready(qp, ece);
 	return 0;
 }
 

@@ -75,6 +75,7 @@ static int context_get(struct rig_nic *nic, struct mlx5_ib_alloc_ucontext_resp *
 	if (resp->cqe_version != 1)
 		return lib_fail(EOPNOTSUPP, "rig_open: %s: completions of version %u; 1 is needed",
 				nic->name, resp->cqe_version);
+	nic->ece = resp->comp_mask & MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_ECE;
 	if (resp->tot_bfregs != 0)
 		return lib_fail(EOPNOTSUPP, "rig_open: %s: this kernel has no dynamic UARs",
 				nic->name);

@@ -157,6 +157,7 @@ struct rig_nic {
 	pthread_mutex_t lock;
 	const struct lib_os *os;
 	bool software;
+	bool ece;		 /* the kernel passes options of connection establishment on */
 	bool gone;		 /* the kernel reported the device dead */
 	int fd;
 	int async_fd;
@@ -286,6 +287,9 @@ struct rig_qp {
 	uint32_t handle;
 	uint32_t uidx;
 	uint32_t psn;
+	uint32_t ece;		 /* what it offers; once connected, what was agreed on */
+	uint32_t ece_peer;	 /* what rig_qp_set_ece said */
+	bool ece_set;
 	bool connected;
 };
 
@@ -366,11 +370,18 @@ int lib_srq_destroy(struct rig_srq *srq);
 
 /*
  * lib_qp_modify - one step of qp, whose NIC is locked: 0, or the kernel's -errno. *in has what it
- * takes.
- * lib_qp_ready - qp may be posted to.
+ * takes. lib_qp_modify_ece: likewise, with the peer's word; then *word is what was agreed on. 0:
+ * nothing.
+ * lib_qp_ready - qp may be posted to; it agreed on ece.
  */
 int lib_qp_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum uv_qp_state state);
-void lib_qp_ready(struct rig_qp *qp);
+int lib_qp_modify_ece(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in,
+		      enum uv_qp_state state, uint32_t *word);
+void lib_qp_ready(struct rig_qp *qp, uint32_t ece);
+
+/* ece.c: the word that qp is to be told of peer. A step of qp that is ready to go, with a word. */
+uint32_t lib_ece_word(const struct rig_qp *qp, const struct rig_endpoint *peer);
+int lib_ece_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, uint32_t *word);
 
 /*
  * lib_cq_stop - keeps the poller out of cq until lib_cq_go: once it returns, no poll is inside and

@@ -9,6 +9,7 @@
 #include "lib/lib.h"
 #include "lib/uioctl.h"
 
+#include "abi/ece.h"
 #include "base/ring.h"
 
 #include <string.h>
@@ -89,6 +90,7 @@ static int qp_create_kernel(struct rig_qp *qp)
 		.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX,
 		.uidx = qp->uidx,
 		.bfreg_index = nic->uar_page_id,
+		.ece_options = nic->ece ? ECE_VERSION_1 : 0,
 	};
 	uint64_t user_handle = (uintptr_t)qp;
 	struct mlx5_ib_create_qp_resp out = {0};
@@ -118,6 +120,7 @@ static int qp_create_kernel(struct rig_qp *qp)
 		return lib_fail_reason(err, "rig_qp_create: %u entries and %u receives",
 				       qp->sq_count, qp->rq_count);
 	qp->handle = lib_cmd_handle(&cmd, UVERBS_ATTR_CREATE_QP_HANDLE);
+	qp->ece = nic->ece ? out.ece_options : 0;
 	return 0;
 }
 

@@ -30,7 +30,7 @@ static int datagram_to_rts(const struct rig_qp *qp)
 }
 
 /* start_kernel - walks the three edges; back to reset if one is refused. */
-static int start_kernel(const struct rig_qp *qp, const struct rig_start *start)
+static int start_kernel(const struct rig_qp *qp, const struct rig_start *start, uint32_t *ece)
 {
 	struct ib_uverbs_modify_qp reset = {0}, receive = {0};
 	const char *step = "init";
@@ -38,7 +38,7 @@ static int start_kernel(const struct rig_qp *qp, const struct rig_start *start)
 
 	if (!err) {
 		step = "ready to receive";
-		err = lib_qp_modify(qp, &receive, UV_QPS_RTR);
+		err = lib_qp_modify_ece(qp, &receive, UV_QPS_RTR, ece);
 	}
 	if (!err) {
 		step = "ready to send";
@@ -54,6 +54,7 @@ static int start_kernel(const struct rig_qp *qp, const struct rig_start *start)
 static int start_checked(struct rig_qp *qp, const struct rig_start *start)
 {
 	struct rig_nic *nic = qp->shell.nic;
+	uint32_t ece = qp->ece_peer;
 	int err;
 
 	if (qp->transport == RIG_RC)
@@ -70,11 +71,11 @@ static int start_checked(struct rig_qp *qp, const struct rig_start *start)
 	if (!nic->port.active)
 		return lib_fail(ENETDOWN, "rig_qp_start: port %d of %s is down", LIB_PORT,
 				nic->name);
-	err = start_kernel(qp, start);
+	err = start_kernel(qp, start, &ece);
 	if (err)
 		return err;
 	qp->message_max_bytes = nic->port.mtu_bytes;
-	lib_qp_ready(qp);
+	lib_qp_ready(qp, ece);
 	return 0;
 }
 

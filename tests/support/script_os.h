@@ -42,6 +42,7 @@ struct script_command {
 	uint16_t method;
 	uint32_t write_cmd;
 	uint32_t handle; /* the object that it destroys or modifies */
+	uint32_t ece;	 /* of an extended MODIFY_QP */
 	union {
 		struct ib_uverbs_modify_qp modify;
 		struct ib_uverbs_reg_mr reg_mr;
@@ -118,6 +119,8 @@ struct script {
 	struct script_cq cqs[64];
 	unsigned int cq_count;
 	uint32_t mr_count; /* created so far */
+	uint32_t ece_offer;  /* of new queue pairs */
+	uint32_t ece_answer; /* to any word */
 	uint32_t ah_count;
 	uint8_t dmac[6];   /* of every destination */
 	int live;	   /* kernel objects that were not destroyed, descriptors included */
@@ -247,6 +250,7 @@ static inline int script_write(struct ib_uverbs_ioctl_hdr *hdr, const struct scr
 	struct ib_uverbs_create_comp_channel_resp channel;
 	struct ib_uverbs_create_ah_resp ah = {0};
 	struct mlx5_ib_create_ah_resp mac = {.response_length = 10};
+	struct mlx5_ib_modify_qp_resp modified = {.ece_options = script.ece_answer};
 
 	switch (cmd->write_cmd) {
 	case UV_WRITE_EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE):
@@ -267,6 +271,9 @@ static inline int script_write(struct ib_uverbs_ioctl_hdr *hdr, const struct scr
 		script.live++;
 		channel.fd = (uint32_t)script.channel[0];
 		script_out(hdr, UVERBS_ATTR_CORE_OUT, &channel, sizeof(channel));
+		return 0;
+	case UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP):
+		script_out(hdr, UVERBS_ATTR_UHW_OUT, &modified, sizeof(modified));
 		return 0;
 	case IB_USER_VERBS_CMD_MODIFY_QP:
 	case IB_USER_VERBS_CMD_MODIFY_SRQ:
@@ -328,6 +335,7 @@ static inline int script_cq(struct ib_uverbs_ioctl_hdr *hdr, const struct script
 
 static inline int script_qp(struct ib_uverbs_ioctl_hdr *hdr, const struct script_command *cmd)
 {
+	struct mlx5_ib_create_qp_resp out = {.ece_options = script.ece_offer};
 	struct script_qp *qp = &script.qps[script.qp_count];
 
 	if (hdr->method_id == UVERBS_METHOD_QP_DESTROY) {
@@ -345,6 +353,7 @@ static inline int script_qp(struct ib_uverbs_ioctl_hdr *hdr, const struct script
 	qp->live = true;
 	qp->number = SCRIPT_QPN_FIRST + script.qp_count;
 	script_out(hdr, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qp->number, sizeof(qp->number));
+	script_out(hdr, UVERBS_ATTR_UHW_OUT, &out, sizeof(out));
 	script_attr(hdr, UVERBS_ATTR_CREATE_QP_HANDLE)->data = script.qp_count++;
 	script.live++;
 	return 0;
@@ -457,6 +466,13 @@ static inline int script_ioctl(void *ctx, int fd, unsigned long request, void *a
 		script_in(hdr, UVERBS_ATTR_WRITE_CMD, &cmd->write_cmd, sizeof(cmd->write_cmd));
 		if (cmd->write_cmd == IB_USER_VERBS_CMD_MODIFY_QP)
 			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->modify, sizeof(cmd->modify));
+		if (cmd->write_cmd == UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP)) {
+			struct mlx5_ib_modify_qp mlx5;
+
+			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->modify, sizeof(cmd->modify));
+			script_in(hdr, UVERBS_ATTR_UHW_IN, &mlx5, sizeof(mlx5));
+			cmd->ece = mlx5.ece_options;
+		}
 		if (cmd->write_cmd == IB_USER_VERBS_CMD_REG_MR)
 			script_in(hdr, UVERBS_ATTR_CORE_IN, &cmd->reg_mr, sizeof(cmd->reg_mr));
 		if (cmd->write_cmd == IB_USER_VERBS_CMD_MODIFY_SRQ)

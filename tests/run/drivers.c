@@ -21,6 +21,20 @@
 
 enum { ENTRIES = 64, RECEIVES = 16, CQES = 128, BYTES = 65536, PIECES = 4 };
 
+/* Of the datagram queue pair, its shared receives, and where it sends to. */
+enum {
+	UD_ENTRIES = 16,
+	SHARED = 7,
+	LIMIT = 2,
+	QKEY = 0x11223344,
+	DSCP = 26,
+	HOP_LIMIT = 9,
+	FLOW_LABEL = 0x12345,
+	PRIORITY = 3
+};
+static const struct rig_address group = {.link = RIG_LINK_ETHERNET,
+					 .gid = {[10] = 0xff, 0xff, 239, 1, 2, 3}};
+
 /* ---- recording --------------------------------------------------------------------------------
  */
 
@@ -60,6 +74,9 @@ struct ends {
 	struct rig_cq *cq;
 	struct rig_qp *qp;
 	struct rig_endpoint endpoint;
+	struct rig_srq *srq;
+	struct rig_qp *ud;
+	struct rig_ah *ah;
 
 	struct ibv_context *context;
 	struct ibv_pd *pd;
@@ -67,9 +84,32 @@ struct ends {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *verbs_cq;
 	struct ibv_qp *verbs_qp;
+	struct ibv_srq *verbs_srq;
+	struct ibv_qp *verbs_ud;
+	struct ibv_ah *verbs_ah;
 };
 
 static char memory[BYTES] __attribute__((aligned(4096)));
+
+static void datagrams_rig5(struct ends *ends)
+{
+	const struct rig_path path = {.dscp = DSCP,
+				      .hop_limit = HOP_LIMIT,
+				      .flow_label = FLOW_LABEL,
+				      .service_level = PRIORITY};
+	struct rig_qp_options options = {.transport = RIG_UD};
+	const struct rig_start start = {.qkey = QKEY};
+
+	check(rig_srq_create(ends->cq, SHARED, &ends->srq) == 0, "rig_srq_create");
+	options.srq = ends->srq;
+	check(rig_srq_limit(ends->srq, LIMIT) == 0, "rig_srq_limit");
+	check(rig_qp_create_with(ends->cq, UD_ENTRIES, 0, &options, &ends->ud) == 0,
+	      "rig_qp_create_with");
+	check(rig_qp_start(ends->ud, &start) == 0, "rig_qp_start");
+	check(rig_qp_attach(ends->ud, &group) == 0, "rig_qp_attach");
+	check(rig_ah_create(ends->nic, &ends->endpoint.address, &path, &ends->ah) == 0,
+	      "rig_ah_create");
+}
 
 static void open_rig5(struct ends *ends)
 {
@@ -82,12 +122,17 @@ static void open_rig5(struct ends *ends)
 	check(rig_qp_endpoint(ends->qp, &ends->endpoint) == 0, "rig_qp_endpoint");
 	check(rig_qp_connect(ends->qp, RIG_REMOTE_ALL, &ends->endpoint, NULL) == 0,
 	      "rig_qp_connect");
+	datagrams_rig5(ends);
 	recording = NULL;
 }
 
 static void close_rig5(struct ends *ends)
 {
 	recording = &recordings[RIG5];
+	check(rig_ah_destroy(ends->ah) == 0, "rig_ah_destroy");
+	check(rig_qp_detach(ends->ud, &group) == 0, "rig_qp_detach");
+	check(rig_qp_destroy(ends->ud) == 0, "rig_qp_destroy");
+	check(rig_srq_destroy(ends->srq) == 0, "rig_srq_destroy");
 	check(rig_qp_destroy(ends->qp) == 0, "rig_qp_destroy");
 	check(rig_cq_destroy(ends->cq) == 0, "rig_cq_destroy");
 	check(rig_region_destroy(ends->region) == 0, "rig_region_destroy");
@@ -111,10 +156,10 @@ static struct ibv_context *open_device(void)
 	return context;
 }
 
-static void modify(struct ends *ends, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask)
+static void modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask)
 {
 	attr->qp_state = state;
-	check(ibv_modify_qp(ends->verbs_qp, attr, mask | IBV_QP_STATE) == 0, "ibv_modify_qp");
+	check(ibv_modify_qp(qp, attr, mask | IBV_QP_STATE) == 0, "ibv_modify_qp");
 }
 
 /* To itself, with what rig5.h says of rig_qp_connect. */
@@ -136,14 +181,64 @@ static void connect_verbs(struct ends *ends)
 	    .rnr_retry = 7,
 	    .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 64}}};
 
+	struct ibv_ece ece;
+
 	memcpy(&attr.ah_attr.grh.dgid, ends->endpoint.address.gid, 16);
-	modify(ends, &attr, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-	modify(ends, &attr, IBV_QPS_RTR,
+	modify(ends->verbs_qp, &attr, IBV_QPS_INIT,
+	       IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	/* Its own offer, which its endpoint carries. */
+	check(ibv_query_ece(ends->verbs_qp, &ece) == 0, "ibv_query_ece");
+	check(ibv_set_ece(ends->verbs_qp, &ece) == 0, "ibv_set_ece");
+	modify(ends->verbs_qp, &attr, IBV_QPS_RTR,
 	       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 		   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	modify(ends, &attr, IBV_QPS_RTS,
+	modify(ends->verbs_qp, &attr, IBV_QPS_RTS,
 	       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 		   IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void start_verbs(struct ends *ends)
+{
+	struct ibv_qp_attr attr = {.port_num = 1, .qkey = QKEY};
+	struct rig_endpoint endpoint;
+
+	check(rig_qp_endpoint(ends->ud, &endpoint) == 0, "rig_qp_endpoint");
+	attr.sq_psn = endpoint.psn;
+	modify(ends->verbs_ud, &attr, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	modify(ends->verbs_ud, &attr, IBV_QPS_RTR, 0);
+	modify(ends->verbs_ud, &attr, IBV_QPS_RTS, IBV_QP_SQ_PSN);
+}
+
+static void datagrams_verbs(struct ends *ends)
+{
+	struct ibv_srq_init_attr shared = {
+	    .attr = {.max_wr = SHARED, .max_sge = RIG_SRQ_PIECES_MAX}};
+	struct ibv_srq_attr limit = {.srq_limit = LIMIT};
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UD,
+					.send_cq = ends->verbs_cq,
+					.recv_cq = ends->verbs_cq,
+					.cap = {.max_send_wr = UD_ENTRIES / 2, .max_send_sge = 1}};
+	struct ibv_ah_attr to = {.is_global = 1,
+				 .port_num = 1,
+				 .sl = PRIORITY,
+				 .grh = {.hop_limit = HOP_LIMIT,
+					 .traffic_class = DSCP << 2,
+					 .flow_label = FLOW_LABEL}};
+	union ibv_gid gid;
+
+	ends->verbs_srq = ibv_create_srq(ends->pd, &shared);
+	check(ends->verbs_srq != NULL, "ibv_create_srq");
+	check(ibv_modify_srq(ends->verbs_srq, &limit, IBV_SRQ_LIMIT) == 0, "ibv_modify_srq");
+	init.srq = ends->verbs_srq;
+	ends->verbs_ud = ibv_create_qp(ends->pd, &init);
+	check(ends->verbs_ud != NULL, "ibv_create_qp");
+	start_verbs(ends);
+	memcpy(&gid, group.gid, sizeof(gid));
+	check(ibv_attach_mcast(ends->verbs_ud, &gid, 0) == 0, "ibv_attach_mcast");
+	memcpy(&to.grh.dgid, ends->endpoint.address.gid, sizeof(to.grh.dgid));
+	ends->verbs_ah = ibv_create_ah(ends->pd, &to);
+	check(ends->verbs_ah != NULL, "ibv_create_ah");
+	check(ibv_detach_mcast(ends->verbs_ud, &gid, 0) == 0, "ibv_detach_mcast");
 }
 
 static void open_verbs(struct ends *ends)
@@ -171,12 +266,16 @@ static void open_verbs(struct ends *ends)
 	ends->verbs_qp = ibv_create_qp(ends->pd, &init);
 	check(ends->verbs_qp != NULL, "ibv_create_qp");
 	connect_verbs(ends);
+	datagrams_verbs(ends);
 	recording = NULL;
 }
 
 static void close_verbs(struct ends *ends)
 {
 	recording = &recordings[LIBMLX5];
+	check(ibv_destroy_ah(ends->verbs_ah) == 0, "ibv_destroy_ah");
+	check(ibv_destroy_qp(ends->verbs_ud) == 0, "ibv_destroy_qp");
+	check(ibv_destroy_srq(ends->verbs_srq) == 0, "ibv_destroy_srq");
 	check(ibv_destroy_qp(ends->verbs_qp) == 0, "ibv_destroy_qp");
 	check(ibv_destroy_cq(ends->verbs_cq) == 0, "ibv_destroy_cq");
 	check(ibv_destroy_comp_channel(ends->channel) == 0, "ibv_destroy_comp_channel");

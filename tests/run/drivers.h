@@ -56,6 +56,10 @@ static bool is_output(uint32_t key, uint16_t id)
 		return id == UVERBS_ATTR_CREATE_QP_RESP_CAP ||
 		       id == UVERBS_ATTR_CREATE_QP_RESP_QP_NUM ||
 		       id == UVERBS_ATTR_CREATE_QP_HANDLE;
+	case CALL(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE):
+		return id == UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR ||
+		       id == UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE ||
+		       id == UVERBS_ATTR_CREATE_SRQ_HANDLE;
 	case CALL(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC):
 		return id != MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE;
 	default:

@@ -44,6 +44,14 @@ struct field {
 #define REG_MR      WRITE(IB_USER_VERBS_CMD_REG_MR)
 #define CHANNEL     WRITE(IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL)
 #define MODIFY_QP   WRITE(IB_USER_VERBS_CMD_MODIFY_QP)
+#define MODIFY_EX   WRITE(UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP))
+#define CREATE_AH   WRITE(IB_USER_VERBS_CMD_CREATE_AH)
+#define ATTACH      WRITE(IB_USER_VERBS_CMD_ATTACH_MCAST)
+#define DETACH      WRITE(IB_USER_VERBS_CMD_DETACH_MCAST)
+#define MODIFY_SRQ  WRITE(IB_USER_VERBS_CMD_MODIFY_SRQ)
+#define AH_DESTROY  CALL(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY)
+#define SRQ_CREATE  CALL(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE)
+#define SRQ_DESTROY CALL(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY)
 
 #define CORE                UVERBS_ATTR_CORE_IN
 #define UHW                 UVERBS_ATTR_UHW_IN
@@ -53,6 +61,9 @@ struct field {
 	FIELD(GET_CONTEXT, UHW, mlx5_ib_alloc_ucontext_req_v2, member, meaning)
 #define MR(member, meaning)     FIELD(REG_MR, CORE, ib_uverbs_reg_mr, member, meaning)
 #define MODIFY(member, meaning) FIELD(MODIFY_QP, CORE, ib_uverbs_modify_qp, member, meaning)
+#define EX(member, meaning)     FIELD(MODIFY_EX, CORE, ib_uverbs_ex_modify_qp, base.member, meaning)
+#define AH(member, meaning)     FIELD(CREATE_AH, CORE, ib_uverbs_create_ah, member, meaning)
+#define SRQ(member, meaning)    FIELD(SRQ_CREATE, UHW, mlx5_ib_create_srq, member, meaning)
 
 static const struct field fields[] = {
     CONTEXT(total_num_bfregs, VALUE),
@@ -144,6 +155,57 @@ static const struct field fields[] = {
     MODIFY(rnr_retry, VALUE),
     MODIFY(alt_port_num, VALUE),
     MODIFY(alt_timeout, VALUE),
+    EX(dest, VALUE),
+    EX(alt_dest, VALUE),
+    EX(qp_handle, OWN),
+    EX(attr_mask, VALUE),
+    EX(rq_psn, VALUE),
+    EX(dest_qp_num, OWN),
+    EX(qp_state, VALUE),
+    EX(path_mtu, VALUE),
+    EX(max_dest_rd_atomic, VALUE),
+    EX(min_rnr_timer, VALUE),
+    FIELD(MODIFY_EX, CORE, ib_uverbs_ex_modify_qp, rate_limit, VALUE),
+    FIELD(MODIFY_EX, UHW, mlx5_ib_modify_qp, comp_mask, VALUE),
+    FIELD(MODIFY_EX, UHW, mlx5_ib_modify_qp, burst_info, VALUE),
+    FIELD(MODIFY_EX, UHW, mlx5_ib_modify_qp, ece_options, VALUE),
+    AH(response, OWN),
+    AH(user_handle, OWN),
+    AH(pd_handle, OWN),
+    AH(attr.grh.dgid, VALUE),
+    AH(attr.grh.flow_label, VALUE),
+    AH(attr.grh.sgid_index, VALUE),
+    AH(attr.grh.hop_limit, VALUE),
+    AH(attr.grh.traffic_class, VALUE),
+    AH(attr.dlid, VALUE),
+    AH(attr.sl, VALUE),
+    AH(attr.src_path_bits, VALUE),
+    AH(attr.static_rate, VALUE),
+    AH(attr.is_global, VALUE),
+    AH(attr.port_num, VALUE),
+    WHOLE(AH_DESTROY, UVERBS_ATTR_DESTROY_AH_HANDLE, "ah.handle", 8, OWN),
+    FIELD(ATTACH, CORE, ib_uverbs_attach_mcast, gid, VALUE),
+    FIELD(ATTACH, CORE, ib_uverbs_attach_mcast, qp_handle, OWN),
+    FIELD(ATTACH, CORE, ib_uverbs_attach_mcast, mlid, VALUE),
+    FIELD(DETACH, CORE, ib_uverbs_detach_mcast, gid, VALUE),
+    FIELD(DETACH, CORE, ib_uverbs_detach_mcast, qp_handle, OWN),
+    FIELD(DETACH, CORE, ib_uverbs_detach_mcast, mlid, VALUE),
+    FIELD(MODIFY_SRQ, CORE, ib_uverbs_modify_srq, srq_handle, OWN),
+    FIELD(MODIFY_SRQ, CORE, ib_uverbs_modify_srq, attr_mask, VALUE),
+    FIELD(MODIFY_SRQ, CORE, ib_uverbs_modify_srq, max_wr, VALUE),
+    FIELD(MODIFY_SRQ, CORE, ib_uverbs_modify_srq, srq_limit, VALUE),
+    WHOLE(SRQ_CREATE, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, "srq.pd", 8, OWN),
+    WHOLE(SRQ_CREATE, UVERBS_ATTR_CREATE_SRQ_TYPE, "srq.type", 8, VALUE),
+    WHOLE(SRQ_CREATE, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, "srq.user_handle", 8, OWN),
+    WHOLE(SRQ_CREATE, UVERBS_ATTR_CREATE_SRQ_MAX_WR, "srq.max_wr", 4, VALUE),
+    WHOLE(SRQ_CREATE, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, "srq.max_sge", 4, VALUE),
+    WHOLE(SRQ_CREATE, UVERBS_ATTR_CREATE_SRQ_LIMIT, "srq.limit", 4, VALUE),
+    WHOLE(SRQ_CREATE, UVERBS_ATTR_CREATE_SRQ_EVENT_FD, "srq.event_fd", 8, OWN),
+    SRQ(buf_addr, OWN),
+    SRQ(db_addr, OWN),
+    SRQ(flags, VALUE),
+    SRQ(uidx, VALUE),
+    WHOLE(SRQ_DESTROY, UVERBS_ATTR_DESTROY_SRQ_HANDLE, "srq.handle", 8, OWN),
 };
 
 /* ---- why some differ
@@ -166,8 +228,8 @@ static struct reason {
     {"QP_CREATE ib_uverbs_qp_cap.max_inline_data", "likewise", false},
     {"QP_CREATE mlx5_ib_create_qp.flags",
      "libmlx5 allows data in completions (bit 1), which rig5 does not read there", false},
-    {"QP_CREATE mlx5_ib_create_qp.ece_options",
-     "libmlx5 says that it can negotiate enhanced connection establishment", false},
+    {"SRQ_CREATE srq.max_wr",
+     "libmlx5 keeps as many slots again, for receives whose pages are not there yet", false},
 };
 
 static const char *reason_of(const char *name)
@@ -197,7 +259,11 @@ static const struct {
     {CQ_CREATE, "CQ_CREATE"},     {QP_CREATE, "QP_CREATE"},
     {MODIFY_QP, "MODIFY_QP"},     {QP_DESTROY, "QP_DESTROY"},
     {CQ_DESTROY, "CQ_DESTROY"},   {MR_DESTROY, "MR_DESTROY"},
-    {PD_DESTROY, "PD_DESTROY"},
+    {PD_DESTROY, "PD_DESTROY"},   {MODIFY_EX, "MODIFY_QP extended"},
+    {CREATE_AH, "CREATE_AH"},     {AH_DESTROY, "AH_DESTROY"},
+    {ATTACH, "ATTACH_MCAST"},     {DETACH, "DETACH_MCAST"},
+    {SRQ_CREATE, "SRQ_CREATE"},   {MODIFY_SRQ, "MODIFY_SRQ"},
+    {SRQ_DESTROY, "SRQ_DESTROY"},
 };
 
 static int differ(const char *name, const char *libmlx5, const char *rig5)

@@ -159,7 +159,7 @@ static int create_queues(bool cq_only)
 static int step_create(void)
 {
 	struct ib_uverbs_reg_mr_resp mr = {0};
-	uint32_t handle = 0;
+	uint32_t handle = 0, page = 0;
 	int error, fd;
 
 	switch (fuzz_u8(&in) % 7) {
@@ -167,7 +167,9 @@ static int step_create(void)
 		error = rig_pd(&rig, &handle);
 		return learn(KNOWN_PD, handle, error);
 	case 1:
-		error = rig_uar(&rig, &handle, &known_page);
+		error = rig_uar(&rig, &handle, &page);
+		if (!error && page < RIG_PAGES_ALL) /* where a changed call has put it elsewhere */
+			known_page = page;
 		return learn(KNOWN_UAR, handle, error);
 	case 2:
 		return create_queues(true);

@@ -12,7 +12,7 @@ packages_build = gcc g++ libc6-dev cmake ninja-build pkg-config libssl-dev \
 	libcmocka-dev libibverbs-dev python3
 # The programs that the tests run on the software NIC, and what they build some with.
 packages_check = ibverbs-utils ibverbs-providers perftest python3-pyverbs python3-scapy \
-	ucx-utils libucx-dev openmpi-bin libopenmpi-dev libfabric-bin
+	ucx-utils libucx-dev openmpi-bin libopenmpi-dev libfabric-bin iproute2
 packages_bench = valgrind ucx-utils strace iperf3 perftest ibverbs-providers
 packages_fuzz = clang-14 llvm-14 libclang-rt-14-dev
 

@@ -153,6 +153,9 @@ void kern_nic_event(struct kern *kern, const struct nic_event *event);
 /* A port event (up, down, GID change) to every context: IB_EVENT_* number [ib_user_verbs.h]. */
 void kern_port_event(struct kern *kern, uint32_t ib_event);
 
+/* What QUERY_DEVICE reports as device_cap_flags. */
+uint32_t kern_device_cap_flags(void);
+
 /*
  * sysfs, by path below /sys ("class/infiniband/soft0/node_guid"). kern_sysfs_read returns the bytes
  * of the file's text written to buf, or -ENOENT / -EISDIR. kern_sysfs_list writes the name of entry

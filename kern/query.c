@@ -48,6 +48,12 @@ static uint32_t sge_max(void)
 	return send < recv ? send : recv;
 }
 
+uint32_t kern_device_cap_flags(void)
+{
+	return UV_DEVICE_RC_RNR_NAK_GEN_F | UV_DEVICE_SYS_IMAGE_GUID_F | UV_DEVICE_MEM_WINDOW_F |
+	       UV_DEVICE_MEM_MGT_EXTENSIONS_F | UV_DEVICE_MEM_WINDOW_TYPE_2B_F | UV_DEVICE_XRC_F;
+}
+
 static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 {
 	const struct nic_config *limits = &kern->config.limits;
@@ -62,9 +68,7 @@ static struct ib_uverbs_query_device_resp device_facts(const struct kern *kern)
 	    .vendor_part_id = KERN_PART_ID,
 	    .max_qp = limits->qp_count_max,
 	    .max_qp_wr = KERN_WQEBB_COUNT_MAX,
-	    .device_cap_flags = UV_DEVICE_RC_RNR_NAK_GEN_F | UV_DEVICE_SYS_IMAGE_GUID_F |
-				UV_DEVICE_MEM_WINDOW_F | UV_DEVICE_MEM_MGT_EXTENSIONS_F |
-				UV_DEVICE_MEM_WINDOW_TYPE_2B_F | UV_DEVICE_XRC_F,
+	    .device_cap_flags = kern_device_cap_flags(),
 	    .max_sge = sge_max(),
 	    .max_sge_rd = sge_max(),
 	    .max_cq = limits->cq_count_max,

@@ -6,6 +6,7 @@
  * the real one.
  */
 #include "shim/device.h"
+#include "shim/netlink.h"
 #include "shim/paths.h"
 #include "shim/preload.h"
 #include "shim/real.h"
@@ -20,15 +21,38 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Without a netlink socket libibverbs looks for devices in sysfs; with one that knows of no device
- * it would not [rdma-core libibverbs/init.c]. */
 EXPORT int socket(int family, int type, int protocol)
 {
-	if (family == AF_NETLINK && protocol == NETLINK_RDMA && shim_active()) {
-		errno = EPROTONOSUPPORT;
-		return -1;
-	}
+	if (family == AF_NETLINK && protocol == NETLINK_RDMA && shim_active())
+		return shim_result(netlink_open(type));
 	return shim_real()->socket(family, type, protocol);
+}
+
+static ssize_t sent(ssize_t result)
+{
+	if (result >= 0)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+EXPORT ssize_t send(int fd, const void *data, size_t len, int flags)
+{
+	return netlink_is(fd) ? sent(netlink_send(fd, data, len))
+			      : shim_real()->send(fd, data, len, flags);
+}
+
+EXPORT ssize_t sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,
+		      socklen_t to_len)
+{
+	return netlink_is(fd) ? sent(netlink_send(fd, data, len))
+			      : shim_real()->sendto(fd, data, len, flags, to, to_len);
+}
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	return netlink_is(fd) ? sent(netlink_send_pieces(fd, msg->msg_iov, msg->msg_iovlen))
+			      : shim_real()->sendmsg(fd, msg, flags);
 }
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
@@ -82,6 +106,7 @@ EXPORT int close(int fd)
 
 	if (device_keeps(fd))
 		return shim_result(-EBADF);
+	netlink_closing(fd);
 	result = shim_real()->close(fd);
 	if (ours)
 		device_closed();

@@ -53,6 +53,10 @@ void *shim_real_of(const char *library, const char *name)
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_fstat(int fd, struct stat *stat);
 int __wrap_socket(int family, int type, int protocol);
+ssize_t __wrap_send(int fd, const void *data, size_t len, int flags);
+ssize_t __wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,
+		      socklen_t to_len);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 int __wrap_close(int fd);
@@ -77,6 +81,22 @@ int __wrap_fstat(int fd, struct stat *stat)
 int __wrap_socket(int family, int type, int protocol)
 {
 	return shim_real()->socket(family, type, protocol);
+}
+
+ssize_t __wrap_send(int fd, const void *data, size_t len, int flags)
+{
+	return shim_real()->send(fd, data, len, flags);
+}
+
+ssize_t __wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,
+		      socklen_t to_len)
+{
+	return shim_real()->sendto(fd, data, len, flags, to, to_len);
+}
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	return shim_real()->sendmsg(fd, msg, flags);
 }
 
 int __wrap_ioctl(int fd, unsigned long request, ...)

@@ -6,7 +6,7 @@
 set -u
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
-need ibv_devices ibv_devinfo
+need ibv_devices ibv_devinfo rdma
 
 # says <pattern> <command>... - the output has such a line.
 says() {
@@ -118,6 +118,22 @@ $node|$ib/fast7/device/numa_node
 InfiniBand|$ib/fast7/ports/1/link_layer
 231:193|/sys/class/infiniband_verbs/uverbs1/dev
 END
+# By netlink, where iproute2 looks.
+rdma_says() {
+	local wanted=$1 got
+	shift
+	got=$(timeout 30 "$rig5" run "${run_options[@]}" -- rdma "$@" 2>&1)
+	[[ $got == $wanted ]] || fail "rdma $*: '$got'"
+}
+rdma_says "0: mlx5_0: node_type ca fw * node_guid 02*
+1: fast7: node_type ca fw * node_guid 02*" dev
+rdma_says "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev lo *
+link fast7/1 subnet_prefix fe80:0000:0000:0000 lid 61 * state ACTIVE physical_state LINK_UP*" link
+rdma_says '*"ifname":"mlx5_0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"lo"*' \
+	link show -j
+rdma_says "netns shared*" system
+got=$(timeout 30 "$rig5" run "${run_options[@]}" -- rdma dev set mlx5_0 name x 2>&1) &&
+	fail "rdma renames a device: '$got'"
 real=$(timeout 30 "$rig5" run "${run_options[@]}" -- sh -c "realpath $ib/mlx5_0 $ib/fast7")
 [[ $real == "/sys/devices/pci7269:00/7269:00:01.0/infiniband/mlx5_0
 /sys/devices/pci7269:00/7269:00:02.0/infiniband/fast7" ]] || fail "PCI paths: $real"
@@ -141,6 +157,7 @@ device=devices/pci0000:00/0000:00:05.0
 mkdir -p "$fake/$device/infiniband/mlx5_4" "$fake/$device/infiniband_verbs/uverbs4" \
 	"$fake/class/infiniband" "$fake/class/infiniband_verbs"
 echo "1: CA" >"$fake/$device/infiniband/mlx5_4/node_type"
+echo mlx5_4 >"$fake/$device/infiniband_verbs/uverbs4/ibdev"
 echo 6 >"$fake/class/infiniband_verbs/abi_version"
 ln -s "../../$device/infiniband/mlx5_4" "$fake/class/infiniband/mlx5_4"
 ln -s "../../$device/infiniband_verbs/uverbs4" "$fake/class/infiniband_verbs/uverbs4"
@@ -162,6 +179,11 @@ got=$(list "${run_options[@]}" -- ls "$fake/class/infiniband_verbs")
 got=$(list "${run_options[@]}" -- realpath "$fake/class/infiniband/mlx5_0")
 [[ $got == "$fake/devices/pci7269:00/7269:00:01.0/infiniband/mlx5_0 " ]] ||
 	fail "realpath below SYSFS_PATH: '$got'"
+rdma_says "4: mlx5_4: *
+5: mlx5_0: *" dev
+run_options+=(--hide-real)
+rdma_says "0: mlx5_0: *" dev
+run_options=(--nic addr=127.61.3.1)
 try "ibv_devices beside a real one" \
 	says "^ *mlx5_0 " "$rig5" run "${run_options[@]}" -- ibv_devices
 try "a name that a real one has" \

@@ -9,7 +9,8 @@ PURE = ("base", "abi", "nic", "fault", "kern")
 # Headers of types, constants, memcpy and instructions. <linux/errno.h> has the error codes and no
 # variable.
 PURE_SYSTEM = re.compile(r"(stdint|stddef|stdbool|stdarg|stdalign|stdatomic|stdnoreturn|limits|"
-                         r"inttypes|string|cpuid|immintrin|linux/types|linux/errno|rdma/[a-z0-9_-]+)\.h")
+                         r"inttypes|string|cpuid|immintrin|linux/types|linux/errno|linux/netlink|"
+                         r"rdma/[a-z0-9_-]+)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -304,7 +304,8 @@ static int get_chardev(struct writer *w, const struct nldev *nldev, const struct
 
 	if (!asked->chardev[0] || (asked->has_device && !device))
 		return -EINVAL;
-	if (!device || !device->uverbs[0] || memcmp(asked->chardev, "uverbs", sizeof("uverbs")) != 0)
+	if (!device || !device->uverbs[0] ||
+	    memcmp(asked->chardev, "uverbs", sizeof("uverbs")) != 0)
 		return -ENOENT;
 	begin(w, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET_CHARDEV), 0);
 	if (device->driver != 0)

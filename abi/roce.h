@@ -28,6 +28,14 @@ enum {
 	ROCE_MTU_MAX_BYTES = 4096,
 };
 
+/* The low two bits of an IP traffic class [RFC 3168]. */
+enum {
+	ROCE_ECN_NOT_ECT = 0, /* a switch drops it rather than mark it */
+	ROCE_ECN_ECT_0 = 2,   /* a switch may mark it */
+	ROCE_ECN_CE = 3,      /* a switch has */
+	ROCE_ECN_MASK = 3,
+};
+
 /* Header and trailer sizes in bytes. */
 enum {
 	ROCE_ETH_BYTES = 14,

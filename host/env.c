@@ -168,9 +168,9 @@ static void env_event(void *ctx, const struct nic_event *event)
 
 /* What is around a packet: on UDP, what really is; else what would be. */
 static struct host_pcap_around around_of(const struct host_port *port, bool outgoing,
-					 const struct nic_path *path)
+					 const struct nic_path *path, size_t len)
 {
-	struct host_pcap_around around = {.traffic_class = path->traffic_class,
+	struct host_pcap_around around = {.traffic_class = nic_traffic_class(path, len),
 					  .hop_limit = path->hop_limit,
 					  .udp_sport = path->udp_sport,
 					  .dont_fragment = true};
@@ -216,7 +216,7 @@ static void env_packet(void *ctx, bool outgoing, const struct nic_path *path, co
 		       size_t len)
 {
 	struct host_port *port = (struct host_port *)ctx;
-	struct host_pcap_around around = around_of(port, outgoing, path);
+	struct host_pcap_around around = around_of(port, outgoing, path, len);
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);

@@ -9,7 +9,9 @@
  * Receiving: one socket per process, bound to the port's address with SO_REUSEPORT. The kernel may
  * join datagrams of one flow and size again (UDP_GRO).
  *
- * ECN: packets go out as Not-ECT, because nothing reacts to marks yet. Their DSCP is the path's.
+ * ECN: the two bits are the NIC's (nic_traffic_class), the DSCP is the path's. What the bits of a
+ * packet that comes in say, the NIC is told, also if datagrams were joined: only such with the same
+ * bits are.
  *
  * Descriptors: each is open under the same number in two tables, the application's and that of the
  * port's own threads (host/port.h). Should the application close or replace its ones, that is

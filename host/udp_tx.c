@@ -19,7 +19,6 @@
 
 enum {
 	PACKET_BYTES_MAX = ROCE_HEADERS_MAX_BYTES + ROCE_MTU_MAX_BYTES + ROCE_ICRC_BYTES,
-	DSCP_MASK = 0xfc,
 	HOP_LIMIT_DEFAULT = 64,
 };
 
@@ -67,7 +66,7 @@ static void batch_init(struct udp_batch *batch, const struct udp_tx *tx,
 	    .off = tx->used,
 	    .segment_bytes = bytes,
 	    .flow = flow_of(path),
-	    .traffic_class = path->traffic_class & DSCP_MASK,
+	    .traffic_class = nic_traffic_class(path, bytes - ROCE_ICRC_BYTES),
 	    .hop_limit = path->hop_limit ? path->hop_limit : HOP_LIMIT_DEFAULT,
 	    .block = dqpn >> 12,
 	};

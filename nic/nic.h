@@ -50,7 +50,19 @@ struct nic_path {
 	uint16_t slid;      /* InfiniBand only: our own; 0: this path is not InfiniBand */
 	uint32_t flow_label;
 	bool datagram; /* from one entry's address vector: a receiver on this port is shown it */
+	uint8_t ecn;   /* the NIC's: what its packets say, but acknowledgements [abi/roce.h] */
 };
+
+enum {
+	NIC_ACK_BYTES = 16, /* an acknowledgement: BTH and AETH */
+};
+
+/* nic_traffic_class - what the IP header of a packet of len_bytes (from the BTH on) says: the
+ * caller's DSCP, and our ECN. Who has nothing to slow down shall not be told to. */
+static inline uint8_t nic_traffic_class(const struct nic_path *path, size_t len_bytes)
+{
+	return (uint8_t)((path->traffic_class & 0xfc) | (len_bytes > NIC_ACK_BYTES ? path->ecn : 0));
+}
 
 /* ---- what the core asks of the world --------------------------------------------------------- */
 

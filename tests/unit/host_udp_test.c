@@ -224,6 +224,29 @@ static void test_what_does_not(void **state)
 	}
 }
 
+/* The DSCP is the caller's, ECN the NIC's [cases 18]; both come out as they went in, also of
+ * datagrams that the kernel has joined. An acknowledgement says Not-ECT. */
+static void test_ecn(void **state)
+{
+	enum { EACH = 5, LEN = 200 };
+	struct nic_path path = path_to(&b);
+
+	(void)state;
+	path.traffic_class = 0xff;
+	for (uint32_t i = 0; i < 4 * EACH; i++) {
+		path.ecn = (uint8_t)(i / EACH);
+		send_path(&path, i, LEN, -1);
+	}
+	send_path(&path, 4 * EACH, NIC_ACK_BYTES, -1);
+	assert_true(host_udp_flush(&a, now_ns));
+	receive(&b, &a);
+	assert_int_equal(got_count, 4 * EACH + 1);
+	assert_true(b.counters.rx_datagrams < got_count);
+	for (uint32_t i = 0; i < 4 * EACH; i++)
+		assert_int_equal(got[i].traffic_class, 0xfc | i / EACH);
+	assert_int_equal(got[4 * EACH].traffic_class, 0xfc);
+}
+
 /* What was held goes behind what came later, and nothing joins its batch. */
 static void test_held(void **state)
 {
@@ -537,6 +560,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    WIRES(test_what_goes_together),
 	    WIRES(test_what_does_not),
+	    WIRES(test_ecn),
 	    WIRES(test_held),
 	    WIRES(test_source_ports),
 	    WIRES(test_mixture),

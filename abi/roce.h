@@ -53,6 +53,7 @@ enum {
 	ROCE_XRCETH_BYTES = 4,
 	ROCE_DCETH_BYTES = 24,
 	ROCE_CNP_PAYLOAD_BYTES = 16, /* reserved bytes after a CNP's BTH */
+	ROCE_PROBE_BYTES = 40,       /* the payload of a round trip probe */
 	ROCE_MASKS_BYTES = 16, /* the payload of an atomic with masks */
 	ROCE_ICRC_BYTES = 4,
 	/* the longest of any opcode */

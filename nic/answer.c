@@ -139,6 +139,8 @@ static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_re
 		return true;
 	}
 	nic_tx_close(nic, qp, bth, n);
+	if (qp->paced)
+		nic_flow_sent(nic, qp, info->header_bytes + n);
 	return true;
 }
 
@@ -184,7 +186,8 @@ static bool send_last(struct nic *nic, struct nic_qp *qp)
 	return true;
 }
 
-/* A queue pair in error has nothing here but its last words: nic_qp_error saw to that. */
+/* A queue pair in error has nothing here but its last words: nic_qp_error saw to that. The data of
+ * a READ is paced as that of a WRITE is, and what comes behind it waits. */
 enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
 {
 	int i = 0;
@@ -192,6 +195,8 @@ enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
 	do {
 		if (nic->left_packets == 0 || nic->left_bytes <= 0)
 			return NIC_TURN_AGAIN;
+		if (qp->res_due && qp->paced && !nic_flow_gate(nic, qp))
+			return NIC_TURN_DONE;
 		if (!(qp->res_due ? send_response(nic, qp) : send_last(nic, qp)))
 			return NIC_TURN_BLOCKED;
 		if (!nic_answer_due(qp))

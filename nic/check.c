@@ -59,6 +59,11 @@ static void check_unacked(const struct nic_qp *qp)
 	ASSERT(qp->window_psns == 0 && qp->res_head == 0 && !qp->ack_due && qp->nak_due == 0);
 }
 
+static bool has_alarm(const struct nic *nic, const struct nic_qp *qp)
+{
+	return qp->flow_made && nic->cong.flows[qp->index].alarm_ns != NIC_CC_NEVER;
+}
+
 static void check_qp(const struct nic *nic, const struct nic_qp *qp)
 {
 	bool output = qp->res_due || qp->nak_due || qp->ack_due;
@@ -77,10 +82,12 @@ static void check_qp(const struct nic *nic, const struct nic_qp *qp)
 		check_requester(nic, qp);
 		check_responder(qp);
 		ASSERT(!qp->last_words);
-		/* Work never sits without a turn. */
-		ASSERT(qp->is_ready || (!output && !nic_req_has_work(nic, qp)));
+		/* Work never sits without a turn, now or at a time that is known. */
+		ASSERT(qp->is_ready || has_alarm(nic, qp) ||
+		       (!output && !nic_req_has_work(nic, qp)));
 	} else {
 		ASSERT(qp->last_words || !output);
+		ASSERT(!has_alarm(nic, qp));
 		ASSERT(qp->deadline_ns == NIC_TIME_NEVER);
 	}
 }
@@ -104,6 +111,22 @@ static void check_heap(const struct nic *nic)
 		ASSERT(qp->heap_pos == pos && qp->live);
 		ASSERT(qp->heap_ns != NIC_TIME_NEVER);
 		ASSERT(pos == 0 || nic->qps[nic->heap[(pos - 1) / 2]].heap_ns <= qp->heap_ns);
+	}
+}
+
+/* Those who wait for their turn, and notes: and nothing else is work. */
+static void check_alarms(const struct nic *nic)
+{
+	const struct nic_cong *cong = &nic->cong;
+
+	ASSERT(cong->work_count == cong->alarm_count + cong->note_count);
+	for (uint32_t pos = 0; pos < cong->alarm_count; pos++) {
+		const struct nic_flow *flow = &cong->flows[cong->alarms[pos]];
+
+		ASSERT(flow->alarm_pos == pos && flow->alarm_ns != NIC_CC_NEVER);
+		ASSERT(nic->qps[cong->alarms[pos]].live && nic->qps[cong->alarms[pos]].flow_made);
+		ASSERT(pos == 0 ||
+		       cong->flows[cong->alarms[(pos - 1) / 2]].alarm_ns <= flow->alarm_ns);
 	}
 }
 
@@ -200,5 +223,6 @@ void nic_check(const struct nic *nic)
 	check_attachments(nic);
 	check_ready(nic);
 	check_heap(nic);
+	check_alarms(nic);
 	check_users(nic);
 }

@@ -168,8 +168,11 @@ static void retry(struct nic *nic, struct nic_qp *qp)
 /* A sign of loss. Many packets may bring the same sign; one going back answers them all. */
 static void loss(struct nic *nic, struct nic_qp *qp)
 {
-	if (qp->state != NIC_QP_ERR && !qp->went_back && !qp->rnr_waiting)
-		retry(nic, qp);
+	if (qp->state == NIC_QP_ERR || qp->went_back || qp->rnr_waiting)
+		return;
+	if (qp->networked)
+		nic_flow_lost(nic, qp);
+	retry(nic, qp);
 }
 
 /* An answer names a packet behind a READ or atomic whose own answer has not come. */
@@ -214,6 +217,8 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 	}
 	nic->counters.ack_timeouts++;
 	qp->counters.ack_timeouts++;
+	if (qp->networked)
+		nic_flow_timed_out(nic, qp);
 	if (qp->retry_left != 0)
 		nic_trace_retry(nic, qp);
 	else

@@ -54,7 +54,7 @@ bool nic_dci_waits(const struct nic_qp *qp, const struct nic_wqe *wqe, bool good
 	       (good && !nic_opcode_local(wqe->opcode) && !same_target(qp, wqe));
 }
 
-static void turn_to(const struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe)
+static void turn_to(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe)
 {
 	qp->params.path = wqe->path;
 	qp->params.dest_qpn = wqe->dqpn;
@@ -62,6 +62,7 @@ static void turn_to(const struct nic *nic, struct nic_qp *qp, const struct nic_w
 	qp->peer_is_here = nic_path_leads_here(&wqe->path);
 	nic_qp_set_window(nic, qp);
 	nic_rtt_forget(qp);
+	nic_flow_begin(nic, qp);
 }
 
 /* The clock makes numbers rise from one process with these queue pairs to the next. */
@@ -135,6 +136,7 @@ void nic_dci_settled(struct nic *nic, struct nic_qp *qp)
 	qp->retry_left = qp->params.retry_count;
 	qp->rnr_left = qp->params.rnr_retry;
 	nic_rtt_forget(qp);
+	nic_flow_begin(nic, qp);
 	nic_qp_work(nic, qp);
 }
 

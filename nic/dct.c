@@ -319,6 +319,8 @@ void nic_dct_rx(struct nic *nic, struct nic_qp *dct, const struct nic_pkt *pkt,
 		nic->counters.rx_drop_state++;
 		return;
 	}
+	if ((rx->traffic_class & ROCE_ECN_MASK) == ROCE_ECN_CE)
+		nic_cnp_marked_datagram(nic, dct, pkt, rx, row->params.dest_qpn);
 	dct->counters.rx_packets++;
 	dct->counters.rx_payload_bytes += pkt->payload_bytes;
 	nic->now_qp = row;

@@ -13,6 +13,8 @@
 /* After so long its rate would have recovered, and its notifications may go again. */
 #define IDLE_NS 1000000000u
 
+enum { SL_COUNT = 8 }; /* on Ethernet, which alone has flows */
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 struct nic_dest_key nic_dest_key_of(const struct nic_path *path)
@@ -64,11 +66,13 @@ static void unlink_dest(struct nic *nic, struct nic_dest *dest)
 		at = &nic->cong.dests[*at - 1].next;
 	*at = dest->next;
 	dest->live = false;
+	nic_notes_forget(nic, &dest->flow);
 }
 
 static bool is_idle(const struct nic *nic, const struct nic_dest *dest)
 {
-	return dest->first_mapping == 0 && nic->now_ns - dest->used_ns >= IDLE_NS;
+	return dest->first_mapping == 0 && dest->users == 0 &&
+	       nic->now_ns - dest->used_ns >= IDLE_NS;
 }
 
 /* A row: one that was never used, or an idle one's. */
@@ -93,7 +97,8 @@ static struct nic_dest *take_row(struct nic *nic)
 static void start(const struct nic *nic, struct nic_dest *dest, enum nic_cc_algorithm algorithm)
 {
 	/* Nobody acknowledges datagrams. */
-	nic_flow_start(nic, &dest->flow, algorithm, nic->config.mtu_max_bytes, 0, false);
+	nic_flow_start(nic, &dest->flow, algorithm, nic->config.mtu_max_bytes, 0);
+	dest->paced = dest->flow.cc.paced;
 }
 
 struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
@@ -111,6 +116,86 @@ struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
 	nic->cong.buckets[bucket] = (uint16_t)(dest - nic->cong.dests + 1);
 	start(nic, dest, (enum nic_cc_algorithm)nic->config.cc_algorithm);
 	return dest;
+}
+
+/* ---- before and after a packet --------------------------------------------------------------- */
+
+/* Of where qp's next packet goes; NULL: that is no flow. Most packets go where the last one went.
+ */
+static struct nic_dest *dest_of(struct nic *nic, struct nic_flow *own, const struct nic_path *path)
+{
+	struct nic_dest_key key = nic_dest_key_of(path);
+	struct nic_dest *dest;
+
+	if (own->dest != NIC_DEST_NONE && equal(&nic->cong.dests[own->dest].key, &key) &&
+	    nic->cong.dests[own->dest].live)
+		return &nic->cong.dests[own->dest];
+	own->dest = NIC_DEST_NONE;
+	if (!nic->env->tx_window_bytes || nic->env->tx_window_bytes(nic->env->ctx, path) == 0)
+		return NULL;
+	dest = nic_dest_get(nic, &key);
+	if (dest)
+		own->dest = (uint16_t)(dest - nic->cong.dests);
+	return dest;
+}
+
+bool nic_dest_gate(struct nic *nic, struct nic_qp *qp)
+{
+	struct nic_flow *own = nic_flow_of(nic, qp);
+	struct nic_dest *dest = NULL;
+	uint64_t at_ns;
+
+	if (qp->params.dest_qpn != ROCE_QPN_MASK)
+		dest = dest_of(nic, own, &qp->params.path);
+	qp->paced = dest && dest->paced;
+	if (!dest)
+		return true;
+	dest->used_ns = nic->now_ns;
+	if (dest->flow.algorithm != NIC_CC_NONE)
+		qp->params.path.ecn = ROCE_ECN_ECT_0;
+	if (!qp->paced)
+		return true;
+	at_ns = nic_cc_may_send(&dest->flow.cc, nic->now_ns);
+	if (at_ns == 0 || at_ns <= nic->now_ns)
+		return true;
+	dest->flow.counters.waits += own->alarm_ns == NIC_CC_NEVER;
+	nic_alarm_set(nic, qp, at_ns);
+	return false;
+}
+
+void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
+{
+	struct nic_dest *dest = &nic->cong.dests[nic_flow_of(nic, qp)->dest];
+
+	dest->flow.counters.tx_packets++;
+	nic_cc_on_send(&dest->flow.cc, len_bytes, nic->now_ns);
+	dest->paced = dest->flow.cc.paced;
+}
+
+/* A notification does not say which service level was too fast: each that goes there is. */
+bool nic_dest_notified(struct nic *nic, const struct nic_rx *rx)
+{
+	bool handled = false;
+
+	for (uint32_t i = 0; rx->sgid && i < NIC_GID_COUNT * SL_COUNT; i++) {
+		struct nic_dest_key key = {.sgid_index = (uint8_t)(i / SL_COUNT),
+					   .sl = i % SL_COUNT};
+		struct nic_dest *dest;
+		bool good;
+
+		if (!(nic->gid_live >> key.sgid_index & 1))
+			continue;
+		memcpy(key.dgid, rx->sgid, sizeof(key.dgid));
+		dest = nic_dest_find(nic, &key);
+		if (!dest)
+			continue;
+		good = nic_cc_on_cnp(&dest->flow.cc, nic->now_ns);
+		dest->flow.counters.cnps_handled += good;
+		dest->flow.counters.cnps_ignored += !good;
+		dest->paced = dest->flow.cc.paced;
+		handled |= good;
+	}
+	return handled;
 }
 
 /* ---- mappings -------------------------------------------------------------------------------- */

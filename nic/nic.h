@@ -61,7 +61,9 @@ enum {
  * caller's DSCP, and our ECN. Who has nothing to slow down shall not be told to. */
 static inline uint8_t nic_traffic_class(const struct nic_path *path, size_t len_bytes)
 {
-	return (uint8_t)((path->traffic_class & 0xfc) | (len_bytes > NIC_ACK_BYTES ? path->ecn : 0));
+	uint8_t ecn = len_bytes > NIC_ACK_BYTES ? path->ecn : 0;
+
+	return (uint8_t)((path->traffic_class & 0xfc) | ecn);
 }
 
 /* ---- what the core asks of the world --------------------------------------------------------- */
@@ -561,7 +563,8 @@ uint64_t nic_deadline_ns(const struct nic *nic);
 						X(req_remote_invalid) X(req_remote_access)        \
 						    X(req_retries_exceeded) X(req_rnr_exceeded)   \
 							X(resp_local_length) X(rx_drop_dckey)     \
-							    X(dc_refused)
+							    X(dc_refused)                         \
+	X(np_ecn_marked_roce_packets) X(np_cnp_sent) X(rp_cnp_handled) X(rp_cnp_ignored)
 
 struct nic_counters {
 #define X(name) uint64_t name;

@@ -77,6 +77,9 @@ struct nic_flow_stats {
 	struct nic_flow_counters counters;
 };
 
+/* nic_qp_flow_stats - of a connected queue pair's flow; -EINVAL: there is no such one. */
+int nic_qp_flow_stats(struct nic *nic, uint32_t qpn, uint64_t now_ns, struct nic_flow_stats *stats);
+
 /*
  * nic_dest_next - one destination after the other: *cursor is 0 before the first call. false: there
  * is no more. A destination is there once something was sent to it over a network, a mapping names

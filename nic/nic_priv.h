@@ -214,6 +214,9 @@ struct nic_qp {
 	bool went_back;   /* psn_una was sent again since it last moved */
 	bool rtt_timed;   /* a packet's round trip is being measured */
 	bool probing;     /* nothing but psn_una is under way, until something is acknowledged */
+	bool networked;   /* its path is a network: it has a flow [flow.h] */
+	bool paced;       /* and the flow is asked before each packet; UD: of the entry it sends */
+	bool flow_made;   /* its row in nic_cong.flows is its own */
 	bool db_ahead;    /* reported */
 	bool sqd_event;   /* owed when the send queue has drained */
 	bool sig_drain;   /* a wrong signature in what it sends stops the send queue */

@@ -127,6 +127,7 @@ void nic_qp_set_state(struct nic_qp *qp, enum nic_qp_state state)
 static void clear_transport(struct nic *nic, struct nic_qp *qp)
 {
 	nic_timer_remove(nic, qp);
+	nic_flow_end(nic, qp);
 	nic_wqe_forget(nic, qp);
 	qp->sq_halted = qp->sq_stalled = qp->rnr_waiting = qp->went_back = false;
 	nic_rtt_forget(qp);
@@ -264,6 +265,7 @@ int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn
 		return err;
 	qp = &nic->qps[index];
 	qp->index = index;
+	qp->flow_made = qp->networked = qp->paced = false;
 	qp->number = number_of(nic, index);
 	qp->heap_pos = NIC_HEAP_NONE;
 	qp->counters = (struct stats_qp_counters){0};
@@ -409,16 +411,19 @@ void nic_qp_set_window(const struct nic *nic, struct nic_qp *qp)
 {
 	uint32_t bytes = 0;
 
-	/* What nobody acknowledges is not under way for any time. */
-	if (nic->env->tx_window_bytes && nic_qp_acked(qp))
+	if (nic->env->tx_window_bytes && qp->type != NIC_QP_UD)
 		bytes = nic->env->tx_window_bytes(nic->env->ctx, &qp->params.path);
+	qp->networked = bytes != 0;
+	/* What nobody acknowledges is not under way for any time. */
+	if (!nic_qp_acked(qp))
+		bytes = 0;
 	qp->window_psns = bytes >> qp->mtu_log2;
 	if (bytes != 0 && qp->window_psns < 2)
 		qp->window_psns = 2;
 	qp->read_psns = qp->window_psns / 2;
 }
 
-static void apply_params(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_params *p)
+static void apply_params(struct nic *nic, struct nic_qp *qp, const struct nic_qp_params *p)
 {
 	struct nic_qp_params *to = &qp->params;
 
@@ -430,10 +435,10 @@ static void apply_params(const struct nic *nic, struct nic_qp *qp, const struct 
 		qp->peer_is_here = nic_path_leads_here(&to->path);
 	if (p->set & SET(MTU))
 		qp->mtu_log2 = (uint8_t)ring_log2_ceil(to->mtu_bytes);
-	if (p->set & (SET(PATH) | SET(MTU)))
-		nic_qp_set_window(nic, qp);
 	if (p->set & SET(TIMEOUT))
 		qp->timeout_ns = roce_ack_timeout_ns(to->timeout);
+	if (p->set & (SET(PATH) | SET(MTU) | SET(TIMEOUT)))
+		nic_qp_set_window(nic, qp);
 	if (p->set & (SET(PATH) | SET(TIMEOUT)))
 		nic_rtt_forget(qp);
 	if (p->set & SET(RETRY))
@@ -454,6 +459,7 @@ static void qp_to_reset(struct nic *nic, struct nic_qp *qp)
 	nic_dct_release(nic, qp, false);
 	clear_transport(nic, qp);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
+	qp->networked = false;
 	nic_qp_set_state(qp, NIC_QP_RESET);
 	nic_ece_begin(nic, qp);
 	nic_qp_look_at(nic, qp, NIC_LOOK_NOT);
@@ -599,6 +605,8 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 	apply_params(nic, qp, params);
 	if (params->set & SET(ECE))
 		nic_ece_set(nic, qp, params->ece);
+	if (params->set & (SET(PATH) | SET(MTU) | SET(TIMEOUT) | SET(ECE)))
+		nic_flow_begin(nic, qp);
 	enter(nic, qp, to);
 	return 0;
 }

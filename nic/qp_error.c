@@ -24,6 +24,7 @@ void nic_qp_error(struct nic *nic, struct nic_qp *qp)
 	if (qp->state == NIC_QP_ERR)
 		return;
 	nic_timer_remove(nic, qp);
+	nic_flow_end(nic, qp);
 	nic_qp_set_state(qp, NIC_QP_ERR);
 	qp->rnr_waiting = false;
 	qp->rx_kind = ROCE_KIND_UNKNOWN;

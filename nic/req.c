@@ -9,6 +9,8 @@
  */
 #include "nic/nic_trace.h"
 
+enum { PACED_ACK_EVERY = 4 };
+
 /* Bytes of op before the packet with this PSN. */
 static uint32_t offset_of(const struct nic_qp *qp, const struct nic_op *op, uint32_t psn)
 {
@@ -31,6 +33,8 @@ static bool window_has_room(const struct nic *nic, const struct nic_qp *qp)
 {
 	const struct nic_op *op;
 
+	if (qp->paced && nic_flow_waits(nic, qp))
+		return false;
 	if (qp->probing)
 		return under_way(qp) == 0;
 	if (qp->op_cur == qp->op_head)
@@ -47,6 +51,22 @@ static bool window_has_room(const struct nic *nic, const struct nic_qp *qp)
 HOT bool window_open(const struct nic *nic, const struct nic_qp *qp)
 {
 	return qp->window_psns == 0 || window_has_room(nic, qp);
+}
+
+/* The same before a packet: if it must wait for its turn, the queue pair is told when that is. */
+HOT bool may_go(struct nic *nic, struct nic_qp *qp)
+{
+	return qp->window_psns == 0 ||
+	       (window_has_room(nic, qp) && (!qp->paced || nic_flow_gate(nic, qp)));
+}
+
+/* Whether the last packet that the window lets go shall be answered, or one every now and then:
+ * more often where a flow lives by answers. */
+static bool asks_now(const struct nic_qp *qp, uint32_t psn)
+{
+	return under_way(qp) + 1 >= qp->window_psns ||
+	       (qp->paced && (qp->window_psns < 2 * PACED_ACK_EVERY ||
+			      psn % PACED_ACK_EVERY == PACED_ACK_EVERY - 1));
 }
 
 /* Packets of the piece of a READ that starts at packet `index`. Pieces end at the same places
@@ -316,21 +336,43 @@ void nic_req_store_reth(uint8_t *bth, const struct roce_opcode_info *info, uint6
 	be32_store(reth + ROCE_RETH_LEN_OFF, len_bytes);
 }
 
-static COLD void retransmitted(struct nic *nic, struct nic_qp *qp)
+/* From its BTH on, of the packet of op at psn_send. */
+static uint32_t message_bytes(const struct nic_qp *qp, const struct nic_op *op)
+{
+	uint32_t left = op->len_bytes - offset_of(qp, op, qp->psn_send);
+
+	return ROCE_BTH_BYTES + (left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2);
+}
+
+/* The packet at psn_send goes again; of a message: op. */
+static COLD void sent_again(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
 {
 	nic->counters.retransmits++;
 	qp->counters.retransmits++;
+	if (qp->networked)
+		nic_flow_resent(nic, qp, qp->psn_send);
+	if (qp->paced && op)
+		nic_flow_sent(nic, qp, message_bytes(qp, op));
 }
 
-/* PSNs [psn_send, psn_send + count) are on their way. */
-HOT void sent(struct nic *nic, struct nic_qp *qp, uint32_t count)
+/* Likewise, for the first time, over a network. */
+static COLD void sent_first(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
+{
+	if (!qp->rtt_timed)
+		nic_rtt_start(nic, qp, qp->psn_send);
+	if (qp->paced && op)
+		nic_flow_message(nic, qp, qp->psn_send, message_bytes(qp, op));
+}
+
+/* PSNs [psn_send, psn_send + count) are on their way; op: as above. */
+HOT void sent(struct nic *nic, struct nic_qp *qp, uint32_t count, const struct nic_op *op)
 {
 	uint32_t before = (qp->psn_high - qp->psn_send) & PSN_MASK;
 
 	if (before != 0)
-		retransmitted(nic, qp);
-	else if (qp->window_psns != 0 && !qp->rtt_timed)
-		nic_rtt_start(nic, qp, qp->psn_send);
+		sent_again(nic, qp, op);
+	else if (qp->window_psns != 0)
+		sent_first(nic, qp, op);
 	qp->psn_send = psn_add(qp->psn_send, (int32_t)count);
 	if (before < count)
 		qp->psn_high = qp->psn_send;
@@ -349,8 +391,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 	uint8_t opcode = nic_req_opcodes[op->opcode][place] | qp->transport;
 	const struct roce_opcode_info *info = &roce_opcodes[opcode];
 	bool ack_req = (place & ROCE_LAST) || (psn & (NIC_ACK_EVERY - 1)) == NIC_ACK_EVERY - 1 ||
-		       (qp->window_psns != 0 && under_way(qp) + 1 >= qp->window_psns) ||
-		       qp->probing;
+		       (qp->window_psns != 0 && asks_now(qp, psn)) || qp->probing;
 	bool se = (op->flags & NIC_OP_SOLICITED_F) && (place & ROCE_LAST);
 	enum nic_mem verdict;
 	uint8_t *bth;
@@ -371,7 +412,7 @@ static enum sent send_message(struct nic *nic, struct nic_qp *qp, struct nic_op 
 		return fail_operation(nic, qp, op, nic_mem_fault(verdict));
 	}
 	nic_tx_close(nic, qp, bth, n);
-	sent(nic, qp, 1);
+	sent(nic, qp, 1, op);
 	return SENT;
 }
 
@@ -394,7 +435,7 @@ static enum sent send_read(struct nic *nic, struct nic_qp *qp, const struct nic_
 	nic_req_store_reth(bth, info, wqe->raddr + off, wqe->rkey,
 			   left < piece_bytes ? left : (uint32_t)piece_bytes);
 	nic_tx_close(nic, qp, bth, 0);
-	sent(nic, qp, piece);
+	sent(nic, qp, piece, NULL);
 	return SENT;
 }
 
@@ -438,7 +479,7 @@ static enum sent send_atomic(struct nic *nic, struct nic_qp *qp, const struct ni
 		be64_store(bth + info->header_bytes + 8, atomic->compare_mask);
 	}
 	nic_tx_close(nic, qp, bth, masks);
-	sent(nic, qp, 1);
+	sent(nic, qp, 1, NULL);
 	return SENT;
 }
 
@@ -534,7 +575,7 @@ static enum next next_operation(struct nic *nic, struct nic_qp *qp)
 		return NEXT_NONE;
 	op = nic_op_at(nic, qp, qp->op_cur);
 	if (!(op->flags & NIC_OP_FAILED_F) && !fully_sent(qp, op))
-		return window_open(nic, qp) ? NEXT_SEND : NEXT_NONE;
+		return may_go(nic, qp) ? NEXT_SEND : NEXT_NONE;
 	return skip_operation(nic, qp, op);
 }
 

@@ -77,6 +77,8 @@ void nic_rtt_progress(struct nic *nic, struct nic_qp *qp)
 	if (qp->probing && psn_diff(qp->psn_una, qp->psn_send) > 0)
 		qp->psn_send = qp->psn_high;
 	qp->probing = false;
+	if (qp->paced)
+		nic_flow_acked(nic, qp);
 	if (qp->srtt_ns != 0)
 		qp->wait_ns = clamped(qp, first_wait_ns(qp));
 }

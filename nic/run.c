@@ -154,6 +154,13 @@ static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 	return as_responder > as_requester ? as_responder : as_requester;
 }
 
+/* Queue pairs whose turn to send has come, and notes, as far as there is room. */
+static COLD void run_congestion(struct nic *nic)
+{
+	nic_alarm_expire(nic);
+	nic_notes_run(nic);
+}
+
 enum nic_more nic_run(struct nic *nic, const struct nic_budget *budget, uint64_t now_ns)
 {
 	uint32_t blocked = 0;
@@ -162,6 +169,8 @@ enum nic_more nic_run(struct nic *nic, const struct nic_budget *budget, uint64_t
 	nic->left_packets = budget->packets;
 	nic->left_bytes = budget->bytes;
 	nic_timer_expire(nic);
+	if (nic->cong.work_count != 0)
+		run_congestion(nic);
 	while (nic->ready_count != 0) {
 		struct nic_qp *qp;
 
@@ -183,5 +192,5 @@ enum nic_more nic_run(struct nic *nic, const struct nic_budget *budget, uint64_t
 		}
 		nic_ready(nic, qp);
 	}
-	return NIC_IDLE;
+	return nic->cong.note_count != 0 ? NIC_BLOCKED : NIC_IDLE;
 }

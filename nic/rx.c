@@ -83,7 +83,9 @@ static bool pkey_ok(struct nic *nic, const struct nic_pkt *pkt)
 /* No queue pair has that number, or not for that opcode: but a group may. */
 static void rx_other(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx)
 {
-	if (be24_load(pkt->header + ROCE_BTH_DQPN_OFF) != ROCE_QPN_MASK ||
+	if (roce_opcode_transport(pkt->opcode) == ROCE_CNP_CLASS)
+		nic_cnp_rx(nic, pkt, rx);
+	else if (be24_load(pkt->header + ROCE_BTH_DQPN_OFF) != ROCE_QPN_MASK ||
 	    roce_opcode_transport(pkt->opcode) != ROCE_UD) {
 		nic->counters.rx_drop_qpn++;
 		nic_trace_drop(nic, pkt->header, TRACE_BY_NO_QP);
@@ -121,6 +123,8 @@ HOT void rx_connected(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *
 	}
 	if (nic->env->packet)
 		nic->env->packet(nic->env->ctx, false, &qp->params.path, rx->bth, rx->len_bytes);
+	if ((rx->traffic_class & ROCE_ECN_MASK) == ROCE_ECN_CE)
+		nic_cnp_marked(nic, qp, pkt);
 	qp->counters.rx_packets++;
 	qp->counters.rx_payload_bytes += pkt->payload_bytes;
 	nic->now_qp = qp;

@@ -96,5 +96,11 @@ void nic_timer_expire(struct nic *nic)
 
 uint64_t nic_deadline_ns(const struct nic *nic)
 {
-	return nic->heap_count == 0 ? NIC_TIME_NEVER : at(nic, 0)->heap_ns;
+	uint64_t timer_ns = nic->heap_count == 0 ? NIC_TIME_NEVER : at(nic, 0)->heap_ns;
+	uint64_t alarm_ns;
+
+	if (nic->cong.work_count == 0)
+		return timer_ns;
+	alarm_ns = nic_alarm_next(nic);
+	return alarm_ns < timer_ns ? alarm_ns : timer_ns;
 }

@@ -107,10 +107,15 @@ static bool is_ipv4(const struct nic *nic, const struct nic_path *path)
 	return nic->config.lid == 0 && roce_gid_is_ipv4(path->sgid);
 }
 
+static uint32_t source_of(const struct nic_pkt *pkt)
+{
+	return be24_load(pkt->header + ROCE_BTH_BYTES + ROCE_DETH_SRC_QPN_OFF);
+}
+
 static struct nic_from from_of(const struct nic *nic, const struct nic_path *path,
 			       const struct nic_pkt *pkt)
 {
-	uint32_t flags = be24_load(pkt->header + ROCE_BTH_BYTES + ROCE_DETH_SRC_QPN_OFF);
+	uint32_t flags = source_of(pkt);
 
 	if (is_global(nic, path))
 		flags |= 1u << FROM_GRH_SHIFT;
@@ -252,6 +257,8 @@ void nic_ud_rx(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 		nic_trace_deny(nic, qp, 0, TRACE_BY_QKEY);
 		return;
 	}
+	if ((rx->traffic_class & ROCE_ECN_MASK) == ROCE_ECN_CE)
+		nic_cnp_marked_datagram(nic, qp, pkt, rx, source_of(pkt));
 	if (pkt->payload_bytes > 1u << qp->mtu_log2 || !take_receive(nic, qp, pkt))
 		return;
 	path = path_of(nic, rx);

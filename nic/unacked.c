@@ -97,6 +97,7 @@ static bool start(struct nic *nic, struct nic_qp *qp)
 enum sent {
 	SENT,
 	BLOCKED, /* no room */
+	PACED,   /* it is not its turn */
 	FAILED,
 };
 
@@ -154,6 +155,34 @@ static enum sent make_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 	return SENT;
 }
 
+/* Where an entry of a datagram queue pair leads: whether it leaves this port. */
+static bool leaves(const struct nic_path *path)
+{
+	return path->slid == 0 && memcmp(path->dgid, path->sgid, sizeof(path->sgid)) != 0;
+}
+
+/* Whether the flow that the packet belongs to lets it go now. */
+HOT bool may_go(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe)
+{
+	if (qp->type == NIC_QP_UC)
+		return !qp->paced || nic_flow_gate(nic, qp);
+	qp->params.path = wqe->path;
+	qp->params.dest_qpn = wqe->dqpn;
+	qp->paced = false;
+	return !leaves(&wqe->path) || nic_dest_gate(nic, qp);
+}
+
+static COLD void paced_sent(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
+{
+	uint32_t len_bytes =
+	    op->len_bytes < 1u << qp->mtu_log2 ? op->len_bytes : 1u << qp->mtu_log2;
+
+	if (qp->type == NIC_QP_UC)
+		nic_flow_sent(nic, qp, len_bytes + ROCE_BTH_BYTES);
+	else
+		nic_dest_sent(nic, qp, len_bytes + ROCE_BTH_BYTES + ROCE_DETH_BYTES);
+}
+
 static enum sent send_packet(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
 {
 	static const struct nic_fault changed = {CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
@@ -165,12 +194,12 @@ static enum sent send_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 		fail(nic, qp, changed);
 		return FAILED;
 	}
-	if (qp->type == NIC_QP_UD) {
-		qp->params.path = wqe->path;
-		qp->params.dest_qpn = wqe->dqpn;
-	}
+	if (!may_go(nic, qp, wqe))
+		return PACED;
 	sent = make_packet(nic, qp, op, wqe);
 	nic->counters.tx_multicast += sent == SENT && qp->params.dest_qpn == ROCE_QPN_MASK;
+	if (sent == SENT && qp->paced)
+		paced_sent(nic, qp, op);
 	if (sent == SENT)
 		qp->psn_una = qp->psn_high = qp->psn_send = psn_add(qp->psn_send, 1);
 	return sent;
@@ -206,6 +235,8 @@ enum nic_turn nic_unacked_run(struct nic *nic, struct nic_qp *qp)
 
 			if (sent == BLOCKED)
 				return NIC_TURN_BLOCKED;
+			if (sent == PACED)
+				return NIC_TURN_DONE;
 			if (sent == FAILED)
 				return NIC_TURN_AGAIN;
 		}

@@ -95,7 +95,7 @@ static uint8_t *env_reserve(void *ctx, const struct nic_path *path, uint32_t dqp
 	assert_in_range(len, ROCE_BTH_BYTES, FAKE_PACKET_BYTES);
 	if (w->queue_count >= w->room)
 		return NULL;
-	w->reserved = malloc(sizeof(*w->reserved));
+	w->reserved = calloc(1, sizeof(*w->reserved));
 	assert_non_null(w->reserved);
 	w->reserved->from = side->index;
 	w->reserved->dqpn = dqpn;
@@ -712,6 +712,7 @@ static void receive(struct fake_world *w, uint32_t nic, const struct fake_packet
 	if (w->alien) {
 		rx.sgid = packet->path.sgid;
 		rx.dgid = packet->path.dgid;
+		rx.traffic_class = nic_traffic_class(&packet->path, packet->len_bytes);
 	} else if (packet->path.datagram) {
 		rx.path = &packet->path;
 	}

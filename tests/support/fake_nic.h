@@ -49,6 +49,7 @@ struct fake_packet {
 	uint32_t dqpn;
 	uint32_t len_bytes;
 	struct nic_path path;
+	uint64_t due_ns; /* fake_net.h: when it arrives; 0: it has not left */
 	uint8_t bytes[FAKE_PACKET_BYTES];
 };
 

@@ -104,7 +104,7 @@ static size_t from_hex(uint8_t *bytes, const char *hex)
 	return n / 2;
 }
 
-/* [congestion.md 4.1]: as scapy makes it. 192.168.0.7 tells 192.168.0.8, queue pair 0xd2. */
+/*: as scapy makes it. 192.168.0.7 tells 192.168.0.8, queue pair 0xd2. */
 static const char reference[] =
     "45c0003c000040004011b891c0a80007c0a80008 c00012b700280000 8100ffff400000d200000000"
     "00000000000000000000000000000000 43fd07f8";

@@ -129,7 +129,7 @@ static const struct nic_counters *counters(const struct load *load, uint32_t nic
 	return nic_counters(load->b.w->nics[nic]);
 }
 
-/* In a network that loses nothing [congestion.md 4.4]. What is under way is not settled yet. */
+/* In a network that loses nothing. What is under way is not settled yet. */
 static void expect_invariants(const struct load *load, const struct fake_link *neck)
 {
 	const struct nic_counters *a = counters(load, 0), *b = counters(load, 1);
@@ -218,7 +218,7 @@ static void round_trips_hold_the_window(void **state)
 	if (share < 0.9)
 		fail_msg("%.2f of the link", share);
 	assert_true(stats.paced);
-	/* 25 us, a hop, and what flow scaling adds [congestion.md 2.2]. */
+	/* 25 us, a hop, and what flow scaling adds. */
 	if (stats.rtt_ns < 24000 || stats.rtt_ns > 40000)
 		fail_msg("a round trip of %u ns", (unsigned int)stats.rtt_ns);
 	if (load.net.links[0].queue_max_bytes > 50000)

@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"recv", tool_recv, "receive files by RDMA into a directory"},
     {"send", tool_send, "send files by RDMA"},
     {"perf", tool_perf, "measure latency and bandwidth"},
+    {"stats", tool_stats, "show what running processes' NICs have counted"},
     {"run", tool_run, "run a program on libibverbs with the software NIC"},
     {"decode", tool_decode, "print a capture of RoCE v2 packets, a line each"},
 };

@@ -25,6 +25,7 @@ int tool_send(int argc, char **argv);
 int tool_perf(int argc, char **argv);
 int tool_decode(int argc, char **argv);
 int tool_run(int argc, char **argv);
+int tool_stats(int argc, char **argv);
 
 /* The subcommand's name, which messages start with. */
 void tool_name_set(const char *name);

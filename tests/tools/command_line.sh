@@ -19,7 +19,7 @@ expect() {
 expect 0 --help
 says "$work/out" "Usage: rig5 COMMAND"
 commands=$(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' "$work/out")
-for command in devices recv send perf decode; do
+for command in devices recv send perf stats decode; do
 	grep -qx "$command" <<<"$commands" || fail "rig5 --help does not list $command"
 done
 for command in $commands; do

@@ -173,7 +173,9 @@ static int show(const struct choice *choice, const struct stats_view *view,
 	else if (view->count != 0)
 		stats_print_table(view, before);
 	fflush(stdout);
-	if (view->missed.silent + view->missed.refused != 0)
+	/* Who was asked for one and got it does not care for others. */
+	if (view->missed.silent + view->missed.refused != 0 &&
+	    (view->count == 0 || (!choice->pid && !choice->nic)))
 		tool_error("%u that may have the software NIC open do not answer (stopped?)",
 			   view->missed.silent + view->missed.refused);
 	return view->count != 0 ? TOOL_OK : TOOL_FAILED;

@@ -28,14 +28,15 @@ struct nic_dest_key nic_dest_key_of(const struct nic_path *path)
 
 static uint32_t bucket_of(const struct nic_dest_key *key)
 {
-	uint64_t high, low, rest;
+	uint64_t high, low, rest, hash;
 
 	memcpy(&high, key->dgid, sizeof(high));
 	memcpy(&low, key->dgid + sizeof(high), sizeof(low));
 	rest = (uint64_t)key->dlid << 16 | (uint64_t)key->sgid_index << 8 | key->sl;
-	high = (high ^ rest) * 0x9e3779b97f4a7c15ull;
-	low = (low ^ high >> 29) * 0xbf58476d1ce4e5b9ull;
-	return (uint32_t)(low >> 40) & (NIC_DEST_BUCKETS - 1);
+	/* A product spreads bits upwards only; a GID's last bytes, the ones that differ, lie on top. */
+	hash = (high ^ rest ^ high >> 32) * 0x9e3779b97f4a7c15ull;
+	hash ^= hash >> 32 ^ low ^ low >> 32;
+	return (uint32_t)(hash * 0xbf58476d1ce4e5b9ull >> 52) & (NIC_DEST_BUCKETS - 1);
 }
 
 static bool equal(const struct nic_dest_key *a, const struct nic_dest_key *b)

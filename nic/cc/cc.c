@@ -120,33 +120,40 @@ void nic_cc_init(struct nic_cc *cc, enum nic_cc_algorithm algorithm,
 /* ---- the bucket -------------------------------------------------------------------------------
  */
 
-static void drain(struct nic_cc *cc, uint64_t now_ns)
+/* What is left of the level by now_ns. */
+static uint64_t left(const struct nic_cc *cc, uint64_t now_ns)
 {
 	unsigned __int128 drained;
 
 	if (now_ns <= cc->level_at_ns)
-		return;
+		return cc->level;
 	drained = (unsigned __int128)cc->rate_bps * (now_ns - cc->level_at_ns);
-	cc->level = drained < cc->level ? cc->level - (uint64_t)drained : 0;
-	cc->level_at_ns = now_ns;
+	return drained < cc->level ? cc->level - (uint64_t)drained : 0;
 }
 
-static void set_next(struct nic_cc *cc)
+static void drain(struct nic_cc *cc, uint64_t now_ns)
 {
-	uint64_t burst = cc->params->burst_bytes * 8 * CC_NS_PER_S;
+	cc->level = left(cc, now_ns);
+	if (now_ns > cc->level_at_ns)
+		cc->level_at_ns = now_ns;
+}
 
-	cc->next_ns = cc->level_at_ns;
-	if (cc->level > burst)
-		cc->next_ns += (cc->level - burst + cc->rate_bps - 1) / cc->rate_bps;
+static uint64_t burst(const struct nic_cc *cc)
+{
+	return cc->params->burst_bytes * (8 * CC_NS_PER_S);
+}
+
+uint64_t cc_next_ns(const struct nic_cc *cc)
+{
+	if (cc->level <= burst(cc))
+		return cc->level_at_ns;
+	return cc->level_at_ns + (cc->level - burst(cc) + cc->rate_bps - 1) / cc->rate_bps;
 }
 
 void cc_set_rate(struct nic_cc *cc, uint64_t rate_bps, uint64_t now_ns)
 {
-	if (cc->paced) {
+	if (cc->paced)
 		drain(cc, now_ns);
-		cc->rate_bps = rate_bps;
-		set_next(cc);
-	}
 	cc->rate_bps = rate_bps;
 }
 
@@ -155,7 +162,6 @@ void cc_pace(struct nic_cc *cc, bool paced, uint64_t now_ns)
 	cc->paced = paced;
 	cc->level = 0;
 	cc->level_at_ns = now_ns;
-	cc->next_ns = now_ns;
 }
 
 /* Who does not ask before it sends fills the bucket no further than this. */
@@ -167,25 +173,30 @@ static void fill(struct nic_cc *cc, uint32_t bytes, uint64_t now_ns)
 	cc->level += bytes * (8 * CC_NS_PER_S);
 	if (cc->level > LEVEL_MAX)
 		cc->level = LEVEL_MAX;
-	set_next(cc);
 }
 
 /* ---- asked and told ---------------------------------------------------------------------------
  */
 
+static bool has_room(const struct nic_cc *cc, uint64_t now_ns)
+{
+	return !cc->paced || left(cc, now_ns) <= burst(cc);
+}
+
 uint64_t nic_cc_wait(struct nic_cc *cc, uint64_t now_ns)
 {
-	uint64_t deadline_ns;
+	uint64_t deadline_ns, next_ns;
 
 	if (cc->inflight_packets >= cc->window_packets)
 		return NIC_CC_NEVER;
-	if (!cc->paced || now_ns >= cc->next_ns)
+	if (has_room(cc, now_ns))
 		return 0;
 	nic_cc_expire(cc, now_ns);
-	if (!cc->paced || now_ns >= cc->next_ns)
+	if (has_room(cc, now_ns))
 		return 0;
 	deadline_ns = nic_cc_deadline(cc);
-	return deadline_ns < cc->next_ns ? deadline_ns : cc->next_ns;
+	next_ns = cc_next_ns(cc);
+	return deadline_ns < next_ns ? deadline_ns : next_ns;
 }
 
 void nic_cc_sent(struct nic_cc *cc, uint32_t bytes, uint64_t now_ns)

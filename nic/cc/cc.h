@@ -95,33 +95,34 @@ struct nic_cc_flow {
 	bool acked; /* nic_cc_on_ack will come; else nothing is known about what is under way */
 };
 
+/* In both of these, and in the context, what each packet looks at comes first. */
 struct nic_cc_dcqcn {
+	bool active; /* a notification has come and the rate has not recovered */
+	bool cut_pending;
+	bool marked; /* in this period of alpha */
+	uint32_t cut_count;
+	uint64_t increase_at_ns; /* the rate timer; NIC_CC_NEVER: off */
+	uint64_t idle_from_ns;   /* the application had nothing to send; NIC_CC_NEVER: it has */
+	uint64_t sent_bytes;     /* since the byte counter's last event */
 	uint64_t target_bps;
 	uint64_t max_bps;
 	uint64_t min_bps;
-	uint64_t sent_bytes;     /* since the byte counter's last event */
-	uint64_t alpha_from_ns;  /* alpha is that of this time */
-	uint64_t increase_at_ns; /* the rate timer; NIC_CC_NEVER: off */
 	uint64_t cut_allowed_ns; /* no cut before; 0: any time */
-	uint64_t idle_from_ns;   /* the application had nothing to send; NIC_CC_NEVER: it has */
+	uint64_t alpha_from_ns;  /* alpha is that of this time */
 	uint32_t alpha_q30;
 	uint32_t timer_count; /* T and BC of the paper */
 	uint32_t byte_count;
-	uint32_t cut_count;
-	bool active; /* a notification has come and the rate has not recovered */
-	bool marked; /* in this period of alpha */
-	bool cut_pending;
 };
 
 struct nic_cc_rtt {
-	uint64_t rtt_ns;
-	uint64_t srtt_ns; /* 0: no sample yet */
-	uint64_t cut_at_ns;
 	uint64_t sent_at_ns;
+	uint64_t srtt_ns; /* 0: no sample yet */
 	uint32_t window_q16;
 	uint32_t first_window_q16;
 	uint32_t max_window_q16;
 	uint32_t timeout_count; /* in a row */
+	uint64_t rtt_ns;
+	uint64_t cut_at_ns;
 	bool cut_before;
 };
 
@@ -132,20 +133,19 @@ struct nic_cc {
 	uint32_t inflight_packets; /* counted if acked */
 	uint32_t window_packets;   /* at least 1; UINT32_MAX: no bound */
 	uint32_t mtu_bytes;
-	/* The bucket: level drains at rate_bps; a packet may go when what is above the burst has
-	 * drained, at next_ns, and fills it by its length. Bits * 10^9, so that a nanosecond is
-	 * rate_bps of it. */
-	uint64_t next_ns;
+	/* The bucket: level drains at rate_bps, and each packet that goes fills it by its length;
+	 * one may go while level is no more than the burst. In bits * 10^9, so that a nanosecond
+	 * drains rate_bps. */
 	uint64_t level;
 	uint64_t level_at_ns;
 	uint64_t rate_bps; /* of the algorithm: the line's if it sees no reason for less */
-	uint64_t floor_bps;
-	uint64_t line_rate_bps;
 	const struct nic_cc_params *params;
 	union {
 		struct nic_cc_dcqcn dcqcn;
 		struct nic_cc_rtt rtt;
 	};
+	uint64_t floor_bps;
+	uint64_t line_rate_bps;
 };
 
 /* nic_cc_init - *cc for a new flow, or for one that starts anew under another algorithm.

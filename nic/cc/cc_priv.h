@@ -20,6 +20,9 @@ void cc_set_rate(struct nic_cc *cc, uint64_t rate_bps, uint64_t now_ns);
 /* cc_pace - starts with an empty bucket, or stops. */
 void cc_pace(struct nic_cc *cc, bool paced, uint64_t now_ns);
 
+/* cc_next_ns - when the next packet may go at the present rate, cap aside; no time to come: now. */
+uint64_t cc_next_ns(const struct nic_cc *cc);
+
 /* cc_packets - how many full packets the line carries in delay_ns, rounded up, at least 1. */
 uint32_t cc_packets(const struct nic_cc *cc, uint32_t delay_ns);
 

@@ -94,16 +94,24 @@ static void bring_alpha_to(struct nic_cc *cc, uint64_t now_ns)
 /* ---- the rate ---------------------------------------------------------------------------------
  */
 
+/* The rate timer's event after one at now_ns; a period of 0 is none. */
+static uint64_t next_increase_ns(const struct nic_cc *cc, uint64_t now_ns)
+{
+	uint64_t period_us = cc->params->dcqcn.rpg_time_reset_us;
+
+	return period_us != 0 ? now_ns + period_us * NS_PER_US : NIC_CC_NEVER;
+}
+
 static void restart_counters(struct nic_cc *cc, uint64_t now_ns)
 {
-	const struct nic_cc_dcqcn_params *p = &cc->params->dcqcn;
 	struct nic_cc_dcqcn *d = &cc->dcqcn;
+	uint64_t monitor_us = cc->params->dcqcn.rate_reduce_monitor_period_us;
 
 	d->timer_count = 0;
 	d->byte_count = 0;
 	d->sent_bytes = 0;
-	d->increase_at_ns = now_ns + (uint64_t)p->rpg_time_reset_us * NS_PER_US;
-	d->cut_allowed_ns = now_ns + (uint64_t)p->rate_reduce_monitor_period_us * NS_PER_US;
+	d->increase_at_ns = next_increase_ns(cc, now_ns);
+	d->cut_allowed_ns = now_ns + monitor_us * NS_PER_US;
 	d->cut_pending = false;
 	d->cut_count++;
 }
@@ -137,16 +145,19 @@ static void set_first_rate(struct nic_cc *cc, uint64_t now_ns)
 	restart_counters(cc, now_ns);
 }
 
-/* The rate is the line's again (half way to it never gets quite there), and the path has long been
- * free: as before the first notification. */
+/* Half way to the line's rate never gets quite there. */
+static bool at_full_rate(const struct nic_cc *cc)
+{
+	return cc->dcqcn.target_bps == cc->dcqcn.max_bps && cc->rate_bps + 1 >= cc->dcqcn.max_bps;
+}
+
+/* The rate is back, and the path has long been free: as before the first notification. */
 static bool has_recovered(struct nic_cc *cc, uint64_t now_ns)
 {
-	struct nic_cc_dcqcn *d = &cc->dcqcn;
-
-	if (d->target_bps != d->max_bps || cc->rate_bps + 1 < d->max_bps)
+	if (!at_full_rate(cc))
 		return false;
 	bring_alpha_to(cc, now_ns);
-	return d->alpha_q30 < ALPHA_ONE_Q30 >> ALPHA_BITS;
+	return cc->dcqcn.alpha_q30 < ALPHA_ONE_Q30 >> ALPHA_BITS;
 }
 
 static void deactivate(struct nic_cc *cc, uint64_t now_ns)
@@ -206,6 +217,21 @@ uint64_t dcqcn_deadline(const struct nic_cc *cc)
 	return d->cut_pending ? at_most(d->cut_allowed_ns, d->increase_at_ns) : d->increase_at_ns;
 }
 
+/* All of the timer's events until until_ns, of which one is due, where none can raise the rate. */
+static void count_on(struct nic_cc *cc, uint64_t until_ns)
+{
+	uint64_t period_ns = (uint64_t)cc->params->dcqcn.rpg_time_reset_us * NS_PER_US;
+	struct nic_cc_dcqcn *d = &cc->dcqcn;
+	uint64_t count = (until_ns - d->increase_at_ns) / period_ns;
+
+	d->increase_at_ns += count * period_ns;
+	d->timer_count += (uint32_t)at_most(count + 1, UINT32_MAX - d->timer_count);
+	if (has_recovered(cc, d->increase_at_ns))
+		deactivate(cc, d->increase_at_ns);
+	else
+		d->increase_at_ns += period_ns;
+}
+
 void dcqcn_advance(struct nic_cc *cc, uint64_t now_ns)
 {
 	struct nic_cc_dcqcn *d = &cc->dcqcn;
@@ -214,10 +240,12 @@ void dcqcn_advance(struct nic_cc *cc, uint64_t now_ns)
 		if (d->cut_pending && d->cut_allowed_ns == at_ns) {
 			bring_alpha_to(cc, at_ns);
 			cut(cc, at_ns);
+		} else if (at_full_rate(cc)) {
+			count_on(cc,
+				 d->cut_pending ? at_most(d->cut_allowed_ns - 1, now_ns) : now_ns);
 		} else {
 			d->timer_count++;
-			d->increase_at_ns =
-			    at_ns + (uint64_t)cc->params->dcqcn.rpg_time_reset_us * NS_PER_US;
+			d->increase_at_ns = next_increase_ns(cc, at_ns);
 			increase(cc, at_ns);
 		}
 	}
@@ -292,7 +320,8 @@ void dcqcn_on_send(struct nic_cc *cc, uint32_t bytes, uint64_t now_ns)
 		return;
 	if (d->idle_from_ns != NIC_CC_NEVER)
 		end_idle(cc, now_ns);
-	dcqcn_advance(cc, now_ns);
+	if (d->cut_pending || now_ns >= d->increase_at_ns)
+		dcqcn_advance(cc, now_ns);
 	d->sent_bytes += bytes;
 	while (d->active && reset_bytes != 0 && d->sent_bytes >= reset_bytes) {
 		d->sent_bytes -= reset_bytes;

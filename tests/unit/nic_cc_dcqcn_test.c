@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nic/cc/cc.h"
+#include "nic/cc/cc_priv.h"
 
 #define GBPS   1000000000ull
 #define MBPS   1000000ull
@@ -150,15 +150,15 @@ static void the_rate_moves_who_waits(void **state)
 		nic_cc_on_cnp(&cc, 0);
 	assert_int_equal(cc.rate_bps, 10 * MBPS);
 	nic_cc_on_send(&cc, 1000, 0);
-	first_ns = cc.next_ns; /* 8,000 bits at 10 Mb/s */
+	first_ns = cc_next_ns(&cc); /* 8,000 bits at 10 Mb/s */
 	assert_int_equal(first_ns, 800 * US);
 	for (; (until_ns = nic_cc_may_send(&cc, now_ns)) != 0; now_ns = until_ns)
 		assert_true(until_ns > now_ns);
 	assert_true(now_ns < 100 * US);
 	nic_cc_on_send(&cc, 1000, now_ns);
-	until_ns = cc.next_ns;
+	until_ns = cc_next_ns(&cc);
 	nic_cc_on_cnp(&cc, now_ns + 1);
-	assert_true(cc.next_ns > until_ns);
+	assert_true(cc_next_ns(&cc) > until_ns);
 }
 
 /* ---- pauses, floors, ends ---------------------------------------------------------------------

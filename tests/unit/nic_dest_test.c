@@ -165,10 +165,55 @@ static void refused(void **state)
 	fake_world_free(w);
 }
 
+static uint32_t longest_chain(const struct nic *nic)
+{
+	uint32_t longest = 0;
+
+	for (uint32_t bucket = 0; bucket < NIC_DEST_BUCKETS; bucket++) {
+		uint32_t length = 0;
+
+		for (uint16_t at = nic->cong.buckets[bucket]; at != 0; length++)
+			at = nic->cong.dests[at - 1].next;
+		longest = length > longest ? length : longest;
+	}
+	return longest;
+}
+
+/* Keys that differ in their last bytes alone, or in a field alone, are spread over the buckets. */
+static void spread(void **state)
+{
+	static const char *const differ[] = {"host", "prefix", "lid", "level"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(differ) / sizeof(differ[0]); i++) {
+		struct fake_world *w = fake_world_new(NULL);
+
+		for (uint32_t n = 0; n < 1000; n++) {
+			struct nic_dest_key key = key_of(i == 0 ? n : 0);
+
+			if (i == 1) {
+				key.dgid[6] = (uint8_t)(n >> 8);
+				key.dgid[7] = (uint8_t)n;
+			} else if (i == 2) {
+				key.dlid = (uint16_t)n;
+			} else if (i == 3) {
+				key.sgid_index = (uint8_t)(n >> 4);
+				key.sl = n & 15;
+			}
+			assert_non_null(nic_dest_get(w->nics[0], &key));
+		}
+		if (longest_chain(w->nics[0]) > 8)
+			fail_msg("%s: %u of 1000 in one bucket", differ[i],
+				 longest_chain(w->nics[0]));
+		fake_world_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(keys),
+	    cmocka_unit_test(spread),
 	    cmocka_unit_test(bounded),
 	    cmocka_unit_test(mappings),
 	    cmocka_unit_test(refused),

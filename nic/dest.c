@@ -33,7 +33,7 @@ static uint32_t bucket_of(const struct nic_dest_key *key)
 	memcpy(&high, key->dgid, sizeof(high));
 	memcpy(&low, key->dgid + sizeof(high), sizeof(low));
 	rest = (uint64_t)key->dlid << 16 | (uint64_t)key->sgid_index << 8 | key->sl;
-	/* A product spreads bits upwards only; a GID's last bytes, the ones that differ, lie on top. */
+	/* A product spreads bits upwards only, and a GID's last bytes, which differ, lie on top. */
 	hash = (high ^ rest ^ high >> 32) * 0x9e3779b97f4a7c15ull;
 	hash ^= hash >> 32 ^ low ^ low >> 32;
 	return (uint32_t)(hash * 0xbf58476d1ce4e5b9ull >> 52) & (NIC_DEST_BUCKETS - 1);

@@ -384,6 +384,13 @@ static void one_packet_lost(void **state)
 	}
 }
 
+/* Everything but the oldest packet, which stays. */
+static void settle_rest(struct fake_world *w)
+{
+	while (w->queue_count > 1)
+		fake_deliver(w, 1);
+}
+
 /* A copy of a request of an earlier session comes when a later one has begun, or none: it is not
  * carried out again. */
 static void late_copies(void **state)
@@ -394,29 +401,27 @@ static void late_copies(void **state)
 
 	(void)state;
 	fake_dct_make(t.b.w, NULL, &other);
-	for (int i = 0; i < 3; i++)
-		receive(&t, &t.dct, 0, 64);
-	receive(&t, &other, 0, 64);
+	receive(&t, &t.dct, 4096, 64);
+	receive(&t, &other, 4096, 64);
 	post(&t, WQE_OP_ATOMIC_FA, 8);
 	fake_deliver_copy(t.b.w, 0); /* the copy stays at 0 */
-	fake_deliver(t.b.w, 1);
+	settle_rest(t.b.w);
 	post_to(&t, &t.b.pair.a, &other, WQE_OP_SEND, 1);
-	fake_deliver(t.b.w, 1);
-	fake_deliver(t.b.w, 1);
+	settle_rest(t.b.w);
 	fake_deliver_copy(t.b.w, 0);
+	settle_rest(t.b.w);
 	post(&t, WQE_OP_SEND, 2);
+	settle_rest(t.b.w);
 	fake_deliver_copy(t.b.w, 0);
-	fake_deliver(t.b.w, 1);
-	fake_deliver_copy(t.b.w, 0);
-	fake_settle(t.b.w);
+	assert_int_equal(t.b.w->queue_count, 1); /* it is not even answered */
 	memcpy(&value, bed_dst(&t.b), sizeof(value));
-	bed_dst(&t.b)[0] = 0;
+	assert_int_equal(value, 5);
 	expect_done(&t.b.pair.a.send_cq, CQE_REQ, 0, 8);
 	expect_done(&t.b.pair.a.send_cq, CQE_REQ, 2, 1);
 	expect_done(&t.b.pair.a.send_cq, CQE_REQ, 4, 2);
 	expect_done(&t.dct.qp.recv_cq, CQE_RESP_SEND, 0, 2);
 	expect_none(&t.dct.qp.recv_cq);
-	assert_int_equal(nic_counters(t.b.w->nics[1])->rx_duplicate, 4);
+	assert_int_equal(nic_counters(t.b.w->nics[1])->rx_duplicate, 2);
 	dc_close(&t);
 }
 

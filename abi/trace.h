@@ -56,7 +56,6 @@ enum trace_kind {
 	X(QKEY, "the Q_Key is not the queue pair's")                                          \
 	X(DC_KEY, "the access key is not the DC target's")                                    \
 	X(DC_INITIATORS, "the DC target serves too many initiators at once")                  \
-	X(DC_STREAM, "there is no such stream")                                               \
 	X(NO_QP, "there is no such queue pair for this opcode")                               \
 	X(QP_STATE, "the queue pair is in no state to take it")                               \
 	X(ADDRESS, "it is not from the peer that the queue pair is connected to")             \

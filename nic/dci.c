@@ -36,12 +36,11 @@ static bool same_target(const struct nic_qp *qp, const struct nic_wqe *wqe)
 	       same_path(&qp->params.path, &wqe->path);
 }
 
-/* stream_count: there is no such stream. */
 static uint16_t stream_of(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
-	uint16_t stream = be16_load(wqe->raw + offsetof(struct wqe_ctrl_seg, dci_stream));
-
-	return stream < qp->dc.stream_count ? stream : qp->dc.stream_count;
+	if (qp->dc.failed_max == 0)
+		return 0;
+	return be16_load(wqe->raw + offsetof(struct wqe_ctrl_seg, dci_stream));
 }
 
 /* ---- sessions -------------------------------------------------------------------------------- */
@@ -72,22 +71,17 @@ static uint64_t new_session(struct nic *nic)
 	return nic->dc_session;
 }
 
-bool nic_dci_start(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe, bool good)
+void nic_dci_start(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe, bool good)
 {
-	bool idle = qp->op_tail == qp->op_head;
-	bool known;
-
-	if (!idle)
-		return true;
+	if (qp->op_tail != qp->op_head)
+		return;
 	qp->dc.stream = stream_of(qp, wqe);
-	known = qp->dc.stream_count == 0 || qp->dc.stream < qp->dc.stream_count;
-	if (!known || !good || nic_opcode_local(wqe->opcode))
-		return known;
+	if (!good || nic_opcode_local(wqe->opcode))
+		return;
 	if (!same_target(qp, wqe))
 		turn_to(nic, qp, wqe);
 	qp->dc.session = new_session(nic);
 	qp->dc.first_psn = qp->psn_next;
-	return true;
 }
 
 void nic_dci_store(const struct nic_qp *qp, uint8_t *dceth)
@@ -100,14 +94,19 @@ void nic_dci_store(const struct nic_qp *qp, uint8_t *dceth)
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-static bool stream_failed(const struct nic_qp *qp, uint16_t stream)
+/* Its place among those that have failed; failed_count: it has not. */
+static uint8_t failed_at(const struct nic_dc *dc, uint16_t stream)
 {
-	return stream < qp->dc.stream_count && (qp->dc.failed_streams >> stream & 1);
+	uint8_t i = 0;
+
+	while (i < dc->failed_count && dc->failed[i] != stream)
+		i++;
+	return i;
 }
 
 bool nic_dci_is_flushed(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
-	return stream_failed(qp, stream_of(qp, wqe));
+	return failed_at(&qp->dc, stream_of(qp, wqe)) != qp->dc.failed_count;
 }
 
 void nic_dci_fail(struct nic *nic, struct nic_qp *qp)
@@ -117,10 +116,10 @@ void nic_dci_fail(struct nic *nic, struct nic_qp *qp)
 	if (qp->state == NIC_QP_ERR)
 		return;
 	nic_qp_error(nic, qp);
-	if (dc->stream >= dc->stream_count)
+	if (dc->failed_max == 0)
 		return;
-	dc->failed_streams |= 1ull << dc->stream;
-	dc->failed_count++;
+	ASSERT(dc->failed_count < dc->failed_max);
+	dc->failed[dc->failed_count++] = dc->stream;
 	dc->settling = dc->failed_count < dc->failed_max;
 }
 
@@ -151,14 +150,15 @@ void nic_dci_settle(struct nic *nic, struct nic_qp *qp)
 int nic_dci_reset_stream(struct nic *nic, uint32_t qpn, uint16_t stream, uint64_t now_ns)
 {
 	struct nic_qp *qp = nic_qp_find(nic, qpn);
+	uint8_t i;
 
 	if (!qp || qp->type != NIC_QP_DCI)
 		return -EINVAL;
 	nic->now_ns = now_ns;
 	nic_dci_settle(nic, qp);
-	if (qp->state != NIC_QP_RTS || !stream_failed(qp, stream))
+	i = failed_at(&qp->dc, stream);
+	if (qp->state != NIC_QP_RTS || i == qp->dc.failed_count)
 		return -EINVAL;
-	qp->dc.failed_streams &= ~(1ull << stream);
-	qp->dc.failed_count--;
+	qp->dc.failed[i] = qp->dc.failed[--qp->dc.failed_count];
 	return 0;
 }

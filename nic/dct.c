@@ -347,8 +347,7 @@ bool nic_dc_objects_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 		return false;
 	if (attr->type == NIC_QP_DCI)
 		return attr->srqn == 0 && attr->cqn_recv == 0 &&
-		       attr->stream_count <= NIC_STREAMS_MAX &&
-		       (attr->stream_count == 0 || attr->stream_failed_max != 0);
+		       attr->stream_failed_max <= NIC_STREAMS_FAILED_MAX;
 	return srq && srq->xrcdn == 0 && attr->sq_wqebb_count == 0 &&
 	       nic_cq_find(nic, attr->cqn_recv) && nic->config.dc_responder_count_max != 0;
 }

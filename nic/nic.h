@@ -390,10 +390,10 @@ struct nic_qp_attr {
 	uint32_t xrcdn;      /* of an XRC target */
 	uint64_t dc_key;     /* of a DC target; in an address vector, as it stands there */
 	/*
-	 * Streams of a DC initiator, NIC_STREAMS_MAX at most; 0: none. What fails stops its stream
-	 * only, until stream_failed_max streams have failed: then the queue pair.
+	 * A DC initiator with streams: entries name one each, of any number; what fails stops its
+	 * stream only, until so many, NIC_STREAMS_FAILED_MAX at most, have failed: then the queue
+	 * pair. 0: no streams.
 	 */
-	uint16_t stream_count;
 	uint16_t stream_failed_max;
 	uint32_t user_index; /* what its CQEs carry at srqn_uidx */
 	bool cqe_srqn; /* those of receives of an SRQ carry its number instead (CQE version 0) */
@@ -403,7 +403,7 @@ struct nic_qp_attr {
 	uint32_t ece; /* of version 1 [abi/ece.h]: its word is what this NIC offers; else 0 */
 	uint64_t cookie;
 };
-enum { NIC_STREAMS_MAX = 64 };
+enum { NIC_STREAMS_FAILED_MAX = 16 };
 
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
 int nic_qp_destroy(struct nic *nic, uint32_t qpn);

@@ -28,13 +28,12 @@ struct nic_dc {
 
 	/* An initiator. */
 	uint64_t session;
-	uint64_t failed_streams; /* bit: what is posted to it is flushed */
-	uint32_t first_psn;      /* of the session */
-	uint16_t stream;         /* the session's */
-	uint16_t stream_count;   /* 0: there are no streams, and any failure is the queue pair's */
-	uint16_t failed_count;
-	uint16_t failed_max; /* with so many the queue pair fails */
+	uint32_t first_psn; /* of the session */
+	uint16_t stream;    /* the session's */
+	uint8_t failed_count;
+	uint8_t failed_max; /* with so many the queue pair fails; 0: there are no streams */
 	bool settling; /* a stream has failed: in error until what is under way is flushed */
+	uint16_t failed[NIC_STREAMS_FAILED_MAX]; /* what is posted to these is flushed */
 
 	/* A target. */
 	bool drained;
@@ -62,8 +61,8 @@ bool nic_dci_address(const struct nic *nic, struct nic_wqe *wqe, const uint8_t *
 /* nic_dci_waits - whether the entry in wqe, which is good or bad, may start only when all before it
  * is complete. */
 bool nic_dci_waits(const struct nic_qp *qp, const struct nic_wqe *wqe, bool good);
-/* nic_dci_start - it starts now. false: not so, there is no such stream. */
-bool nic_dci_start(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe, bool good);
+/* nic_dci_start - it starts now. */
+void nic_dci_start(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe, bool good);
 /* nic_dci_is_flushed - whether the stream of the entry in wqe has failed. */
 bool nic_dci_is_flushed(const struct nic_qp *qp, const struct nic_wqe *wqe);
 /* nic_dci_fail - an operation has failed: its stream, and perhaps the queue pair. */

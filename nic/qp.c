@@ -146,7 +146,6 @@ static void clear_transport(struct nic *nic, struct nic_qp *qp)
 	qp->rx_off = 0;
 	qp->res_head = 0;
 	qp->res_due = 0;
-	qp->dc.failed_streams = 0;
 	qp->dc.failed_count = 0;
 	qp->dc.settling = qp->dc.drained = false;
 }
@@ -227,8 +226,7 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	qp->sq_signal_all = attr->sq_signal_all;
 	qp->cookie = attr->cookie;
 	qp->dc = (struct nic_dc){.key = attr->dc_key,
-				 .stream_count = attr->stream_count,
-				 .failed_max = attr->stream_failed_max};
+				 .failed_max = (uint8_t)attr->stream_failed_max};
 	nic_qp_set_state(qp, NIC_QP_RESET);
 	qp->params = (struct nic_qp_params){.state = NIC_QP_RESET};
 	qp->own_multicast_blocked = attr->own_multicast_blocked;

@@ -214,8 +214,7 @@ static COLD bool start_dc(struct nic *nic, struct nic_qp *qp, const struct nic_w
 	if (nic_dci_waits(qp, wqe, good))
 		return false;
 	*flushed = nic_dci_is_flushed(qp, wqe);
-	if (!nic_dci_start(nic, qp, wqe, good && !*flushed))
-		*fault = (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
+	nic_dci_start(nic, qp, wqe, good && !*flushed);
 	if (*flushed)
 		*fault = (struct nic_fault){0};
 	return true;

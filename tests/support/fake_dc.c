@@ -20,7 +20,7 @@ void fake_dct_make(struct fake_world *w, const struct fake_opts *opts, struct fa
 	fake_srq_make(w, 1, FAKE_DC_SRQ_COUNT, 0, NULL, &dct->srq);
 	o.type = NIC_QP_DCT;
 	o.srqn = dct->srq.srqn;
-	o.stream_count = 0;
+	o.stream_failed_max = 0;
 	if (o.dc_key == 0)
 		o.dc_key = FAKE_DC_KEY;
 	fake_qp_make(w, 1, &o, &dct->qp);

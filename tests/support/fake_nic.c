@@ -416,7 +416,6 @@ void fake_qp_make(struct fake_world *w, uint32_t nic, const struct fake_opts *op
 	    .srqn = srqn,
 	    .xrcdn = o->type == NIC_QP_XRC_TGT ? o->xrcdn : 0,
 	    .dc_key = o->dc_key,
-	    .stream_count = o->stream_count,
 	    .stream_failed_max = o->stream_failed_max,
 	    .user_index = 0x700 + nic,
 	    .sq_signal_all = o->signal_all,

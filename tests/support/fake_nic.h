@@ -191,8 +191,7 @@ struct fake_opts {
 	uint32_t srqn;         /* of b; then it has no ring for receives */
 	uint32_t srqn_a;       /* likewise of a */
 	uint64_t dc_key;       /* of a DC target */
-	uint16_t stream_count; /* of a DC initiator */
-	uint16_t stream_failed_max;
+	uint16_t stream_failed_max; /* of a DC initiator; 0: no streams */
 	uint32_t xrcdn;
 };
 

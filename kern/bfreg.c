@@ -131,7 +131,7 @@ uint32_t kern_bfreg_answer(const struct kern_object *qp)
 {
 	/* It never rings, but its driver follows the number: the first register's, as the kernel
 	 * leaves it [linux mlx5 create_xrc_tgt_qp]. */
-	if (qp->qp_type == NIC_QP_XRC_TGT)
+	if (qp->qp_type == NIC_QP_XRC_TGT || qp->qp_type == NIC_QP_DCT)
 		return 0;
 	if (qp->bfreg == KERN_NONE)
 		return (uint32_t)BFREG_NONE;

@@ -47,6 +47,7 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x20, 24, 8, KEYS_DEEP);                     /* max_indirection */
 	set(cap, 0x20, 23, 1, 1);                             /* fixed_buffer_size: UCX (KSM) */
 	set(cap, 0x20, 0, 6, KLM_COUNT_LOG2_MAX);             /* log_max_klm_list_size */
+	set(cap, 0x24, 29, 1, 1);                             /* qpc_extension: DCI streams */
 	set(cap, 0x28, 16, 6, reads);                         /* log_max_ra_req_qp */
 	set(cap, 0x28, 14, 1, !config->link_infiniband);      /* rts2rts_qp_udp_sport: libmlx5 */
 	set(cap, 0x28, 0, 6, reads);                          /* log_max_ra_res_qp */
@@ -89,6 +90,13 @@ static void atomics(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x14, 0, 16, 4 | 8); /* atomic_size_qp */
 	/* There is no DC; but UCX offers, on RC too, only sizes that both have [ucx-mlx5]. */
 	set(cap, 0x18, 0, 16, 4 | 8); /* atomic_size_dc */
+}
+
+/* Regions on demand; what other transports do with them query_device_ex says. */
+static void on_demand(const struct kern *kern, uint8_t *cap)
+{
+	(void)kern;
+	set(cap, 0x20, 26, 6, 0x3f);  /* dc: send, receive, write, read, atomic, SRQ receive */
 }
 
 static void device_memory(const struct kern *kern, uint8_t *cap)
@@ -134,7 +142,7 @@ static const struct {
 } pages[] = {
     {CMD_CAP_GENERAL, general_all},
     {CMD_CAP_OFFLOADS, nothing},
-    {CMD_CAP_ODP, nothing},
+    {CMD_CAP_ODP, on_demand},
     {CMD_CAP_ATOMIC, atomics},
     {CMD_CAP_ROCE, nothing},
     {CMD_CAP_NIC_FLOW_TABLE, nothing},

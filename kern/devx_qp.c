@@ -20,7 +20,9 @@ enum {
 	PM_STATE_MIGRATED = 3,
 	QP_OPT_MASK_HIGH =
 	    0x108, /* 64 more bits of the mask: [rdma-core mlx5] opt_param_mask_95_32 */
+	QP_OPT_HIGH_DCI_STREAM = 1 << 0,
 	QP_OPT_HIGH_UDP_SPORT = 1 << 2,
+	QP_EXT_STREAM = 0x112, /* [rdma-core mlx5] dci_stream_channel_id */
 };
 
 /* ---- create ---------------------------------------------------------------------------------- */
@@ -274,17 +276,22 @@ static void mark_optional(const uint8_t *qpc, uint32_t mask, uint32_t access_now
 		params->set |= SET(MIN_RNR_TIMER);
 }
 
-/* The only parameter beyond the 32 bits of the first mask that is offered. */
+/* The parameters beyond the 32 bits of the first mask; that of a stream is in an extension of the
+ * context [rdma-core mlx5 _mlx5dv_modify_dci_stream_channel_id]. */
 static enum cmd_status read_high_mask(struct kern_cmd *cmd, const struct edge *edge,
-				      struct nic_qp_params *params)
+				      struct nic_qp_params *params, bool *reset_stream)
 {
 	uint64_t mask = 0;
 
 	if (edge->opcode == CMD_RTS2RTS_QP && cmd->in_len >= QP_OPT_MASK_HIGH + sizeof(mask))
 		mask = be64_load(cmd->in + QP_OPT_MASK_HIGH);
-	if (mask & ~(uint64_t)QP_OPT_HIGH_UDP_SPORT)
+	if (mask & ~(uint64_t)(QP_OPT_HIGH_UDP_SPORT | QP_OPT_HIGH_DCI_STREAM))
 		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, QP_OPT_MASK_HIGH);
-	if (mask == 0)
+	if ((mask & QP_OPT_HIGH_DCI_STREAM) &&
+	    (!cmd_get(cmd->in, CMD_QP_EXTENDED) || cmd->in_len < QP_EXT_STREAM + 2))
+		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, QP_OPT_MASK_HIGH);
+	*reset_stream = mask & QP_OPT_HIGH_DCI_STREAM;
+	if (!(mask & QP_OPT_HIGH_UDP_SPORT))
 		return CMD_OK;
 	params->path.udp_sport = (uint16_t)cmd_get(cmd->in + QPC + CMD_QPC_PATH, CMD_ADS_UDP_SPORT);
 	if (params->path.udp_sport < KERN_UDP_SPORT_FIRST)
@@ -316,6 +323,7 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 	uint32_t mask = cmd_get(cmd->in, CMD_QP_OPT_MASK) & ~(uint32_t)CMD_QP_OPT_PM_STATE;
 	struct nic_qp_params now,
 	    params = {.set = edge->set | SET(STATE), .state = (enum nic_qp_state)edge->to};
+	bool reset_stream = false;
 	enum cmd_status status;
 	int error = nic_qp_query(nic, cmd->object->number, &now);
 
@@ -330,7 +338,7 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 		mark_optional(cmd->in + QPC, mask, now.access, &params);
 		status = read_path(cmd, &params);
 		if (status == CMD_OK)
-			status = read_high_mask(cmd, edge, &params);
+			status = read_high_mask(cmd, edge, &params, &reset_stream);
 		if (status != CMD_OK)
 			return status;
 	}
@@ -338,6 +346,10 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 	if (!error && (mask & CMD_QP_OPT_DRAIN_SIGERR))
 		error = nic_qp_drain_on_sig_error(nic, cmd->object->number,
 						  cmd_get(cmd->in + QPC, CMD_QPC_DRAIN_SIGERR));
+	if (!error && reset_stream)
+		error = nic_dci_reset_stream(nic, cmd->object->number,
+					     be16_load(cmd->in + QP_EXT_STREAM),
+					     cmd->call->now_ns);
 	answer_ece(cmd, cmd->object->number);
 	return kern_cmd_result(cmd, error, QPC);
 }

@@ -22,12 +22,27 @@ struct qp_args {
 	uint32_t flags;
 	struct kern_object *pd;
 	struct kern_object *send_cq;
-	struct kern_object *recv_cq; /* NULL: XRC has none */
+	struct kern_object *recv_cq; /* NULL: XRC has none; of a DC initiator it is not used */
 	struct kern_object *srq;
 	struct kern_object *xrcd;
 	struct mlx5_ib_create_qp driver;
 	uint32_t rq_wqe_count;
 };
+
+/* The driver's own types: its flags say which [linux mlx5 get_qp_type]. */
+static int read_dc_type(struct kern_call *call, enum nic_qp_type *nic_type)
+{
+	struct mlx5_ib_create_qp driver;
+	uint32_t flags;
+
+	if (kern_call_read(call, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver)))
+		return -EINVAL;
+	flags = driver.flags & (MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_TYPE_DCT);
+	if (flags != MLX5_QP_FLAG_TYPE_DCI && flags != MLX5_QP_FLAG_TYPE_DCT)
+		return -EINVAL;
+	*nic_type = flags == MLX5_QP_FLAG_TYPE_DCI ? NIC_QP_DCI : NIC_QP_DCT;
+	return 0;
+}
 
 /* [linux uverbs_std_types_qp.c]: which types exist, and which of them this device has. */
 static int read_type(struct kern_call *call, enum nic_qp_type *nic_type)
@@ -53,8 +68,9 @@ static int read_type(struct kern_call *call, enum nic_qp_type *nic_type)
 	case IB_UVERBS_QPT_UD:
 		*nic_type = NIC_QP_UD;
 		return 0;
-	case IB_UVERBS_QPT_RAW_PACKET:
 	case IB_UVERBS_QPT_DRIVER:
+		return read_dc_type(call, nic_type);
+	case IB_UVERBS_QPT_RAW_PACKET:
 		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
@@ -75,7 +91,7 @@ static int read_other_objects(struct qp_args *args)
 {
 	bool ini = args->type == NIC_QP_XRC_INI;
 
-	if (args->xrcd || (args->srq && ini))
+	if (args->xrcd || (args->srq && ini) || (!args->srq && args->type == NIC_QP_DCT))
 		return -EINVAL;
 	if (ini)
 		args->recv_cq = NULL;
@@ -136,23 +152,43 @@ static int read_core_part(struct kern_call *call, struct qp_args *args)
 
 /* Scatter to CQE is a permission, which this device never uses. Signatures of entries are there and
  * not checked: nothing between the application and this device can damage one. */
-static int check_driver_flags(const struct kern_call *call, const struct mlx5_ib_create_qp *driver)
+static int check_driver_flags(const struct kern_call *call, enum nic_qp_type type,
+			      const struct mlx5_ib_create_qp *driver)
 {
 	const uint32_t flags_known = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |
 				     MLX5_QP_FLAG_SIGNATURE | MLX5_QP_FLAG_BFREG_INDEX |
 				     MLX5_QP_FLAG_UAR_PAGE_INDEX;
+	uint32_t flags = driver->flags;
 
-	if (driver->flags & ~flags_known)
+	if (type == NIC_QP_DCI)
+		flags &= ~(uint32_t)(MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_DCI_STREAM);
+	/* A target never rings. */
+	if (type == NIC_QP_DCT)
+		return flags & ~(uint32_t)(MLX5_QP_FLAG_TYPE_DCT | MLX5_QP_FLAG_SCATTER_CQE)
+			   ? -EINVAL
+			   : 0;
+	if (flags & ~flags_known)
 		return -EINVAL;
 	return kern_bfreg_check(call->file, driver);
 }
 
-/* No receives of its own: XRC, and who has an SRQ. */
+static int check_streams(enum nic_qp_type type, const struct mlx5_ib_create_qp *driver)
+{
+	if (type != NIC_QP_DCI || !(driver->flags & MLX5_QP_FLAG_DCI_STREAM))
+		return 0;
+	return driver->dci_streams.log_num_concurent > KERN_DCI_STREAMS_LOG2_MAX ||
+		       driver->dci_streams.log_num_errored > KERN_DCI_STREAMS_FAILED_LOG2_MAX
+		   ? -EINVAL
+		   : 0;
+}
+
+/* No receives of its own: XRC, DC, and who has an SRQ. */
 static void leave_out_receives(struct qp_args *args)
 {
 	bool is_xrc = args->type == NIC_QP_XRC_INI || args->type == NIC_QP_XRC_TGT;
+	bool is_dc = args->type == NIC_QP_DCI || args->type == NIC_QP_DCT;
 
-	if (is_xrc || args->srq)
+	if (is_xrc || is_dc || args->srq)
 		args->cap.max_recv_wr = args->cap.max_recv_sge = 0;
 }
 
@@ -186,7 +222,9 @@ static int read_driver_part(struct kern_call *call, struct qp_args *args)
 	error = kern_call_read_exact(call, UVERBS_ATTR_UHW_IN, driver, sizeof(*driver));
 	if (error)
 		return error == -EFAULT ? error : -EINVAL;
-	error = check_driver_flags(call, driver);
+	error = check_driver_flags(call, args->type, driver);
+	if (!error)
+		error = check_streams(args->type, driver);
 	if (error)
 		return error;
 	if (call->file->cqe_version != 0 &&
@@ -206,23 +244,51 @@ static int create_target_in_nic(struct kern_object *qp, const struct qp_args *ar
 	return nic_qp_create(qp->file->kern->nic, &attr, &qp->number);
 }
 
+/* A target has no ring and no record. */
+static int create_dct_in_nic(struct kern_object *qp, const struct qp_args *args)
+{
+	struct nic_qp_attr attr = {
+	    .type = NIC_QP_DCT,
+	    .pdn = args->pd->number,
+	    .cqn_send = args->send_cq->number,
+	    .cqn_recv = args->recv_cq->number,
+	    .srqn = args->srq->number,
+	    .dc_key = args->driver.access_key,
+	    .user_index = qp->file->cqe_version ? args->driver.uidx : 0,
+	    .cqe_srqn = qp->file->cqe_version == 0,
+	    .ece = args->driver.ece_options,
+	    .cookie = kern_object_handle(qp),
+	};
+
+	return nic_qp_create(qp->file->kern->nic, &attr, &qp->number);
+}
+
+static uint16_t streams_failed_max(const struct mlx5_ib_create_qp *driver)
+{
+	return driver->flags & MLX5_QP_FLAG_DCI_STREAM
+		   ? (uint16_t)(1u << driver->dci_streams.log_num_errored)
+		   : 0;
+}
+
 static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 {
 	struct kern *kern = qp->file->kern;
 	const struct mlx5_ib_create_qp *driver = &args->driver;
+	bool dci = args->type == NIC_QP_DCI;
 	uint64_t buf_bytes = ((uint64_t)args->rq_wqe_count << driver->rq_wqe_shift) +
 			     ((uint64_t)driver->sq_wqe_count << SQ_WQEBB_LOG2);
 	struct nic_qp_attr attr = {
 	    .type = args->type,
 	    .pdn = args->pd->number,
 	    .cqn_send = args->send_cq->number,
-	    .cqn_recv = args->recv_cq ? args->recv_cq->number : 0,
+	    .cqn_recv = args->recv_cq && !dci ? args->recv_cq->number : 0,
 	    .buf_va = driver->buf_addr,
 	    .db_va = driver->db_addr,
 	    .sq_wqebb_count = driver->sq_wqe_count,
 	    .rq_wqe_count = args->rq_wqe_count,
 	    .rq_wqe_size_log2 = driver->rq_wqe_shift,
-	    .srqn = args->srq ? args->srq->number : 0,
+	    .srqn = args->srq && !dci ? args->srq->number : 0,
+	    .stream_failed_max = dci ? streams_failed_max(driver) : 0,
 	    /* Version 0 completions carry no user index: the driver looks for the number. */
 	    .user_index = qp->file->cqe_version ? driver->uidx : 0,
 	    .cqe_srqn = qp->file->cqe_version == 0,
@@ -248,7 +314,7 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 	qp->rq_wqe_count = args->rq_wqe_count;
 	qp->sq_signal_all = args->flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
 	qp->next_open = kern_object_handle(qp);
-	if (args->type != NIC_QP_XRC_TGT)
+	if (args->type != NIC_QP_XRC_TGT && args->type != NIC_QP_DCT)
 		kern_bfreg_take(qp, &args->driver);
 	qp->async = kern_call_channel(call, UVERBS_ATTR_CREATE_QP_EVENT_FD);
 	if (!qp->async)
@@ -269,6 +335,8 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 static int write_response(struct kern_call *call, const struct kern_object *qp)
 {
 	struct mlx5_ib_create_qp_resp resp = {.bfreg_index = kern_bfreg_answer(qp)};
+	/* A target is told its number when it is ready [linux mlx5_ib_modify_dct]. */
+	uint32_t number = qp->qp_type == NIC_QP_DCT ? 0 : qp->number;
 	struct nic_qp_params params;
 	int error = nic_qp_query(call->kern->nic, qp->number, &params);
 
@@ -281,9 +349,16 @@ static int write_response(struct kern_call *call, const struct kern_object *qp)
 		error = kern_call_write(call, UVERBS_ATTR_CREATE_QP_RESP_CAP, &qp->cap,
 					sizeof(qp->cap));
 	if (!error)
-		error = kern_call_write(call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qp->number,
-					sizeof(qp->number));
+		error = kern_call_write(call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &number,
+					sizeof(number));
 	return error;
+}
+
+static int create_of_type(struct kern_object *qp, const struct qp_args *args)
+{
+	if (args->type == NIC_QP_XRC_TGT)
+		return create_target_in_nic(qp, args);
+	return args->type == NIC_QP_DCT ? create_dct_in_nic(qp, args) : create_in_nic(qp, args);
 }
 
 int kern_qp_create(struct kern_call *call)
@@ -303,7 +378,7 @@ int kern_qp_create(struct kern_call *call)
 	qp = kern_object_create(call->file, KERN_QP);
 	if (!qp)
 		return -ENOMEM;
-	error = is_target ? create_target_in_nic(qp, &args) : create_in_nic(qp, &args);
+	error = create_of_type(qp, &args);
 	if (error) {
 		kern_object_drop(qp);
 		return error;

@@ -193,6 +193,21 @@ static uint32_t mask_for(const struct kern_object *qp, uint32_t mask)
 	return mask;
 }
 
+/* A target goes to RTR and no further, and only by the request whose answer has room for its number
+ * [linux mlx5_ib_modify_dct]. */
+static int check_dct(struct kern_call *call, const struct ib_uverbs_modify_qp *req, bool extended)
+{
+	if (!(req->attr_mask & UV_QP_STATE) ||
+	    (req->qp_state != UV_QPS_INIT && req->qp_state != UV_QPS_RTR))
+		return -EINVAL;
+	if (req->qp_state == UV_QPS_INIT)
+		return 0;
+	return extended && kern_call_len(call, UVERBS_ATTR_UHW_OUT) >=
+			       offsetof(struct mlx5_ib_modify_qp_resp, ece_options)
+		   ? 0
+		   : -EINVAL;
+}
+
 /* ---- modify -----------------------------------------------------------------------------------
  */
 
@@ -223,9 +238,15 @@ static int params_from(const struct kern *kern, const struct ib_uverbs_modify_qp
 	return req->attr_mask & UV_QP_AV ? path_from(kern, &req->dest, &params->path) : 0;
 }
 
-/* ece_options: what the peer offers or has agreed to, and then what the queue pair has; 0: the peer
- * says nothing. */
-static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint32_t *ece_options)
+/* What the driver's part of an answer says. */
+struct answer {
+	uint32_t ece_options; /* what the peer offers or has agreed to, and then what the queue pair
+				 has; 0: the peer says nothing */
+	uint32_t dctn;        /* of a DC target that is ready */
+};
+
+static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, bool extended,
+		  struct answer *answer)
 {
 	struct kern *kern = call->kern;
 	struct nic_qp_params now, params;
@@ -238,6 +259,8 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint3
 	ASSERT(!error);
 	req->attr_mask = mask_for(qp, req->attr_mask);
 	error = check_ports(req, now.port);
+	if (!error && qp->qp_type == NIC_QP_DCT)
+		error = check_dct(call, req, extended);
 	if (!error)
 		error = check_values(kern, req);
 	if (!error)
@@ -248,14 +271,16 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, uint3
 		params.path.udp_sport = kern_udp_sport(
 		    params.path.flow_label, qp->number,
 		    params.set & NIC_QP_SET_DEST_QPN_F ? params.dest_qpn : now.dest_qpn);
-	if (*ece_options != 0)
+	if (answer->ece_options != 0)
 		params.set |= NIC_QP_SET_ECE_F;
-	params.ece = *ece_options;
+	params.ece = answer->ece_options;
 	error = nic_qp_modify(kern->nic, qp->number, &params, call->now_ns);
-	if (!error && *ece_options != 0) {
+	if (!error && answer->ece_options != 0) {
 		error = nic_qp_query(kern->nic, qp->number, &now);
-		*ece_options = now.ece;
+		answer->ece_options = now.ece;
 	}
+	if (!error && qp->qp_type == NIC_QP_DCT && req->qp_state == UV_QPS_RTR)
+		answer->dctn = qp->number;
 	return error;
 }
 
@@ -281,14 +306,18 @@ static int read_driver_part(struct kern_call *call, uint32_t *ece_options)
 	return 0;
 }
 
-static int write_driver_part(struct kern_call *call, uint32_t ece_options)
+static int write_driver_part(struct kern_call *call, const struct answer *answer)
 {
 	struct mlx5_ib_modify_qp_resp resp = {
 	    .response_length = offsetof(struct mlx5_ib_modify_qp_resp, reserved),
-	    .ece_options = ece_options,
+	    .dctn = answer->dctn,
+	    .ece_options = answer->ece_options,
 	};
+	size_t len = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
 
-	if (kern_call_len(call, UVERBS_ATTR_UHW_OUT) < resp.response_length)
+	if (len < resp.response_length && answer->dctn != 0)
+		resp.response_length = offsetof(struct mlx5_ib_modify_qp_resp, ece_options);
+	if (len < resp.response_length)
 		return 0;
 	return kern_call_write(call, UVERBS_ATTR_UHW_OUT, &resp, resp.response_length);
 }
@@ -296,40 +325,40 @@ static int write_driver_part(struct kern_call *call, uint32_t ece_options)
 int kern_write_modify_qp(struct kern_call *call)
 {
 	struct ib_uverbs_modify_qp req;
-	uint32_t ece_options;
+	struct answer answer = {.dctn = 0};
 	int error;
 
 	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
 	if (!error)
-		error = read_driver_part(call, &ece_options);
+		error = read_driver_part(call, &answer.ece_options);
 	if (error)
 		return error;
 	if (req.attr_mask & ~(uint32_t)MASK_STANDARD)
 		return -EOPNOTSUPP;
-	return modify(call, &req, &ece_options);
+	return modify(call, &req, false, &answer);
 }
 
 int kern_write_modify_qp_ex(struct kern_call *call)
 {
 	struct ib_uverbs_ex_modify_qp req;
 	struct ib_uverbs_ex_modify_qp_resp resp = {.response_length = sizeof(resp)};
-	uint32_t ece_options;
+	struct answer answer = {.dctn = 0};
 	bool ece_asked;
 	int error;
 
 	error = kern_call_read_exact(call, UVERBS_ATTR_CORE_IN, &req, sizeof(req));
 	if (!error)
-		error = read_driver_part(call, &ece_options);
+		error = read_driver_part(call, &answer.ece_options);
 	if (error)
 		return error;
-	ece_asked = ece_options != 0;
+	ece_asked = answer.ece_options != 0;
 	if (req.base.attr_mask & ~(uint32_t)(MASK_STANDARD | UV_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
 	if (req.base.attr_mask & UV_QP_RATE_LIMIT)
 		return -EINVAL; /* mlx5: only raw packet queue pairs have a rate limit */
-	error = modify(call, &req.base, &ece_options);
-	if (!error && ece_asked)
-		error = write_driver_part(call, ece_options);
+	error = modify(call, &req.base, true, &answer);
+	if (!error && (ece_asked || answer.dctn != 0))
+		error = write_driver_part(call, &answer);
 	if (error)
 		return error;
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
@@ -377,7 +406,7 @@ int kern_write_query_qp(struct kern_call *call)
 	    .rnr_retry = params.rnr_retry,
 	    .sq_sig_all = qp->sq_signal_all,
 	};
-	if (qp->qp_type != NIC_QP_UD)
+	if (qp->qp_type != NIC_QP_UD && qp->qp_type != NIC_QP_DCI && qp->qp_type != NIC_QP_DCT)
 		path_to(&params, kern->config.link_infiniband, &resp.dest);
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }

@@ -112,6 +112,8 @@ static int write_device_uhw(struct kern_call *call)
 {
 	struct mlx5_ib_query_device_resp resp = {
 	    .flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
+	    .dci_streams_caps = {.max_log_num_concurent = KERN_DCI_STREAMS_LOG2_MAX,
+				 .max_log_num_errored = KERN_DCI_STREAMS_FAILED_LOG2_MAX},
 	};
 	size_t in = kern_call_len(call, UVERBS_ATTR_UHW_IN);
 	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);

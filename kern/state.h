@@ -35,6 +35,9 @@ enum {
 	KERN_BFREGS_PER_PAGE = 2,
 	KERN_VENDOR_ID = 0x02c9,
 	KERN_PART_ID = 0x101b,
+	/* Streams of DC initiators: they take turns, however many there are. */
+	KERN_DCI_STREAMS_LOG2_MAX = 6,
+	KERN_DCI_STREAMS_FAILED_LOG2_MAX = 4,
 	KERN_CLOCK_KHZ = 1000000,      /* the device's clock counts nanoseconds */
 	KERN_USES_MAX = 7,             /* objects that one object names */
 	KERN_DEVX_COUNT_MAX = 65536,   /* objects that only DevX has, and umems */

@@ -30,6 +30,7 @@ static const struct nic_config nic_limits = {
     .pd_count_max = 16384,
     .srq_count_max = 65536,
     .xrcd_count_max = 4096,
+    .dc_responder_count_max = 8192,
     .mtu_max_bytes = 4096,
     .rd_atomic_max = 16,
     .message_max_bytes_log2 = 31,

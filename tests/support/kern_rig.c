@@ -291,6 +291,7 @@ static const struct nic_config limits = {
     .pd_count_max = 64,
     .srq_count_max = 64,
     .xrcd_count_max = 4,
+    .dc_responder_count_max = 16,
     .mtu_max_bytes = 4096,
     .rd_atomic_max = 16,
     .message_max_bytes_log2 = 30,

@@ -432,7 +432,7 @@ static void create_refusals(void **state)
 		int error;
 	} rows[] = {
 	    {"XRC target with a PD", {.type = IB_UVERBS_QPT_XRC_TGT}, -EINVAL},
-	    {"DC", {.type = IB_UVERBS_QPT_DRIVER}, -EOPNOTSUPP},
+	    {"DC that is neither half", {.type = IB_UVERBS_QPT_DRIVER}, -EINVAL},
 	    {"no such type", {.type = 7}, -EINVAL},
 	    {"PD is a CQ", {.pd = world->cq.handle}, -EINVAL},
 	    {"no such PD", {.pd = 1000}, -ENOENT},

@@ -344,8 +344,21 @@ enum { CMD_PSV_OUT_BYTES = 0x20 };
 
 enum cmd_general_object {
 	CMD_OBJ_RESERVED_QPN = 0x2c,
+	CMD_OBJ_AV_QP_MAPPING = 0x3a,
 };
 #define CMD_OBJ_LOG_RANGE CMD_FIELD(0x0c, 24, 5) /* of CREATE_GENERAL_OBJECT */
+
+/*
+ * AV_QP_MAPPING: a destination gets the congestion control of a queue pair. Behind its header are
+ * 64 bits of mask, 32 reserved, the queue pair's number, and a struct wqe_av [abi/mlx5_wqe.h]; of
+ * that only the service level (on Ethernet the priority << 1), the source GID index and the remote
+ * GID are filled in [rdma-core mlx5].
+ */
+#define CMD_MAP_QPN CMD_FIELD(0x1c, 0, 24)
+enum {
+	CMD_MAP_AV = 0x20,
+	CMD_MAP_IN_BYTES = 0x50,
+};
 
 /* QUERY_LAG's answer needs no field: all zero is "no LAG". */
 

@@ -73,6 +73,7 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x54, 0, 16, KERN_WQE_RECV_BYTES_MAX);       /* max_wqe_sz_rq */
 	set(cap, 0x64, 16, 5, log2_of(limits->pd_count_max)); /* log_max_pd */
 	set(cap, 0x80, CMD_OBJ_RESERVED_QPN - 32, 1, 1);      /* general_obj_types */
+	set(cap, 0x80, CMD_OBJ_AV_QP_MAPPING - 32, 1, !config->ah_map_off);
 	set(cap, 0xe8, 23, 1, 1);                             /* dma_mmo_qp: libmlx5 */
 }
 

@@ -118,7 +118,7 @@ void kern_close(struct kern_file *file, uint64_t now_ns)
 {
 	struct kern *kern = file->kern;
 
-	(void)now_ns;
+	kern->now_ns = now_ns;
 	ASSERT(file->open);
 	while (file->newest != KERN_NONE) {
 		int error = kern_object_destroy(&kern->objects[file->newest], NULL);

@@ -11,6 +11,7 @@
 #include "kern/devx.h"
 
 #include "base/assert.h"
+#include "nic/nic_cong.h"
 
 #include <string.h>
 
@@ -428,6 +429,8 @@ int kern_devx_destroy(struct kern *kern, const struct kern_object *object)
 	case CMD_ALLOC_TRANSPORT_DOMAIN:
 		return 0;
 	case CMD_CREATE_GENERAL_OBJECT:
+		if (object->devx_type == CMD_OBJ_AV_QP_MAPPING)
+			return nic_dest_unmap(kern->nic, object->number, kern->now_ns);
 		ASSERT(object->devx_type == CMD_OBJ_RESERVED_QPN);
 		nic_qpn_release(kern->nic, object->number);
 		return 0;

@@ -2,7 +2,9 @@
 /*
  * devx_general.c - commands about the port, and objects that are little more than a number.
  */
+#include "abi/mlx5_wqe.h"
 #include "kern/devx.h"
+#include "nic/nic_cong.h"
 
 #include <string.h>
 
@@ -67,9 +69,41 @@ static enum cmd_status reserve_qpn(struct kern_cmd *cmd)
 	return status == CMD_OK ? kern_cmd_made(cmd, qpn) : status;
 }
 
+/*
+ * A destination gets the congestion control that the queue pair has now, whatever becomes of that.
+ * The queue pair may be of any context: only its algorithm is taken from it.
+ */
+static enum cmd_status map_address(struct kern_cmd *cmd)
+{
+	static const uint8_t none[16];
+	const struct kern *kern = cmd->call->kern;
+	const uint8_t *rgid = cmd->in + CMD_MAP_AV + offsetof(struct wqe_av, rgid);
+	uint32_t word = be32_load(cmd->in + CMD_MAP_AV + offsetof(struct wqe_av, grh_gid_fl));
+	uint8_t sl = cmd->in[CMD_MAP_AV + offsetof(struct wqe_av, stat_rate_sl)] & 0xf;
+	struct nic_dest_key key = {.sgid_index = (uint8_t)(word >> WQE_AV_SGID_INDEX_SHIFT),
+				   .sl = kern->config.link_infiniband ? sl : sl >> 1};
+	enum nic_cc_algorithm algorithm;
+	enum cmd_status status;
+	const uint8_t *sgid;
+	uint32_t mapping;
+
+	if (cmd->in_len < CMD_MAP_IN_BYTES)
+		return kern_cmd_refuse(cmd, CMD_BAD_INP_LEN, (uint32_t)cmd->in_len);
+	if (kern_gid(kern, key.sgid_index, &sgid) || memcmp(rgid, none, sizeof(none)) == 0)
+		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_MAP_AV);
+	if (nic_qp_algorithm(kern->nic, cmd_get(cmd->in, CMD_MAP_QPN), &algorithm))
+		return kern_cmd_refuse(cmd, CMD_BAD_RES, CMD_MAP_QPN.word);
+	memcpy(key.dgid, rgid, sizeof(key.dgid));
+	status = kern_cmd_result(
+	    cmd, nic_dest_map(kern->nic, &key, algorithm, cmd->call->now_ns, &mapping), 0);
+	return status == CMD_OK ? kern_cmd_made(cmd, mapping) : status;
+}
+
 enum cmd_status kern_cmd_create_general(struct kern_cmd *cmd)
 {
 	if (cmd->object->devx_type == CMD_OBJ_RESERVED_QPN)
 		return reserve_qpn(cmd);
+	if (cmd->object->devx_type == CMD_OBJ_AV_QP_MAPPING && !cmd->call->kern->config.ah_map_off)
+		return map_address(cmd);
 	return kern_cmd_refuse(cmd, CMD_BAD_OP, CMD_OBJ_TYPE.word);
 }

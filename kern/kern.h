@@ -104,6 +104,7 @@ struct kern_config {
 	uint32_t device_page_count; /* at most 65536 */
 	/* The time of day, in nanoseconds since 1970, when the calls' now_ns is 0. */
 	uint64_t wall_clock_ns;
+	bool ah_map_off; /* no AV_QP_MAPPING objects, as cards with an older firmware */
 	struct nic_config limits; /* as the nic was made with: what QUERY_DEVICE reports */
 };
 

@@ -177,6 +177,7 @@ struct kern_pp {
 };
 
 struct kern {
+	uint64_t now_ns; /* of the call that is running */
 	struct kern_config config;
 	struct kern_pci pci;
 	struct kern_env env;

@@ -389,6 +389,7 @@ int kern_ioctl(struct kern_file *file, unsigned long request, uint64_t arg, uint
 	struct trace_verb verb = {.name = NULL};
 
 	ASSERT(file->open);
+	kern->now_ns = now_ns;
 	if (request != RDMA_VERBS_IOCTL)
 		return -ENOTTY;
 	if (!kern->env.user_read(kern->env.ctx, &hdr, arg, sizeof(hdr)))

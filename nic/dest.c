@@ -19,10 +19,12 @@ enum { SL_COUNT = 8 }; /* on Ethernet, which alone has flows */
 
 struct nic_dest_key nic_dest_key_of(const struct nic_path *path)
 {
-	struct nic_dest_key key = {
-	    .dlid = path->dlid, .sgid_index = path->sgid_index, .sl = path->sl};
+	static const uint8_t none[16];
+	struct nic_dest_key key = {.sgid_index = path->sgid_index, .sl = path->sl};
 
 	memcpy(key.dgid, path->dgid, sizeof(key.dgid));
+	if (memcmp(key.dgid, none, sizeof(none)) == 0)
+		key.dlid = path->dlid;
 	return key;
 }
 

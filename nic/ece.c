@@ -7,6 +7,8 @@
 
 #include "abi/ece.h"
 
+#include <linux/errno.h>
+
 _Static_assert((int)NIC_CC_NONE == ECE_NONE && (int)NIC_CC_DCQCN == ECE_DCQCN &&
 		   (int)NIC_CC_RTT == ECE_RTT,
 	       "algorithms have one number");
@@ -44,4 +46,14 @@ void nic_ece_set(const struct nic *nic, struct nic_qp *qp, uint32_t word)
 	qp->cc_algorithm = nic->config.cc_algorithm;
 	if (ece_is_own(qp->ece))
 		qp->cc_algorithm = (uint8_t)ece_algorithm(qp->ece);
+}
+
+int nic_qp_algorithm(const struct nic *nic, uint32_t qpn, enum nic_cc_algorithm *algorithm)
+{
+	const struct nic_qp *qp = nic_qp_find(nic, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	*algorithm = (enum nic_cc_algorithm)qp->cc_algorithm;
+	return 0;
 }

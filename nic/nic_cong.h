@@ -22,17 +22,21 @@ enum {
 	NIC_MAPPINGS_MAX = 4096, /* address handles that are mapped */
 };
 
-/* A destination, as an address vector names it: on Ethernet by its GID; on InfiniBand by its LID,
- * and then the GID may be zero. */
+/* A destination, as an address vector names it: by its GID if the path has a global route, as it
+ * always has on Ethernet; else by its LID. */
 struct nic_dest_key {
 	uint8_t dgid[16];
-	uint16_t dlid;
+	uint16_t dlid; /* 0 where there is a GID */
 	uint8_t sgid_index;
 	uint8_t sl;
 };
 
 /* nic_dest_key_of - the destination that a path leads to. */
 struct nic_dest_key nic_dest_key_of(const struct nic_path *path);
+
+/* nic_qp_algorithm - the algorithm that a queue pair has agreed on with its peer, or the port's
+ * default. -EINVAL: no such queue pair. */
+int nic_qp_algorithm(const struct nic *nic, uint32_t qpn, enum nic_cc_algorithm *algorithm);
 
 /*
  * nic_dest_map - what is sent to the destination uses that algorithm, until nic_dest_unmap: while

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEYS "addr, ll, lid, numa and ece"
+#define KEYS "addr, ll, lid, numa, ece and ahmap"
 
 enum { NODE_MAX = 1023 };
 enum { LID_MAX = 0xbfff }; /* above are multicast's, and one that every port answers to */
@@ -167,6 +167,16 @@ static int set_ece(const struct parser *parser, struct soft_nic *nic, struct spa
 	return 0;
 }
 
+static int set_ah_map(const struct parser *parser, struct soft_nic *nic, struct span value)
+{
+	if (!is(value, "on") && !is(value, "off"))
+		return refuse(parser,
+			      "RIG5_SOFT: ahmap=%.*s is unknown; write ahmap=on or ahmap=off",
+			      (int)value.len, value.at);
+	nic->ah_map_off = is(value, "off");
+	return 0;
+}
+
 static int set_key(const struct parser *parser, struct soft_nic *nic, struct span pair)
 {
 	struct span value = pair;
@@ -186,6 +196,8 @@ static int set_key(const struct parser *parser, struct soft_nic *nic, struct spa
 		return set_numa_node(parser, nic, value);
 	if (is(key, "ece"))
 		return set_ece(parser, nic, value);
+	if (is(key, "ahmap"))
+		return set_ah_map(parser, nic, value);
 	if (is(key, "rate") || is(key, "cc"))
 		return refuse(parser,
 			      "RIG5_SOFT: %.*s= is not there yet; this version's software "

@@ -17,6 +17,8 @@
  *   ece=own  connections agree by ECE on what software NICs can do [abi/ece.h], the default.
  *   ece=plain  they do not, and use the port's default: for where cards are, too, to whom those
  *            bits may mean something else.
+ *   ahmap=on   address handles can be mapped to queue pairs, the default; ahmap=off: as on cards
+ *            whose firmware does not know how.
  * rate= and cc= are known, and refused until they do something.
  */
 #ifndef SOFT_CONFIG_H
@@ -39,6 +41,7 @@ struct soft_nic {
 	uint16_t lid; /* of an InfiniBand port; 0: choose one */
 	int numa_node; /* -1: none */
 	bool ece_plain; /* offers only what any card does */
+	bool ah_map_off; /* has no objects that map address handles */
 };
 
 struct soft_config {

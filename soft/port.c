@@ -217,6 +217,7 @@ static struct kern_config kern_config_of(const struct soft_port *port,
 	    .device_pages = port->pages,
 	    .device_page_count = SOFT_PAGE_COUNT,
 	    .wall_clock_ns = wall_clock_ns(),
+	    .ah_map_off = port->config.ah_map_off,
 	    .limits = port->limits,
 	};
 	uint32_t address;

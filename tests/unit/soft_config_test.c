@@ -70,6 +70,20 @@ static void ece(void **state)
 	assert_false(config.nics[2].ece_plain);
 }
 
+static void ah_map(void **state)
+{
+	struct soft_config config;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(soft_config_parse("a;b,addr=127.0.0.2,ahmap=off;c,ll=ib,ahmap=on", &config,
+					   why, sizeof(why)),
+			 0);
+	assert_false(config.nics[0].ah_map_off);
+	assert_true(config.nics[1].ah_map_off);
+	assert_false(config.nics[2].ah_map_off);
+}
+
 static void bad(void **state)
 {
 	/* needle: what the sentence must say. */
@@ -107,6 +121,7 @@ static void bad(void **state)
 	    {"a,ll=ib;b,ll=ib", "both a and b have no lid="},
 	    {"a,ll=ib,lid=3;b,lid=0x3,ll=ib", "a and b have the same LID, 3"},
 	    {"soft0,ece=", "ece= is unknown"},
+	    {"soft0,ahmap=no", "write ahmap=on or ahmap=off"},
 	    {"soft0,ece=no", "write ece=own or ece=plain"},
 	    {"soft0,rate=10", "rate= is not there yet"},
 	    {"soft0,cc=dcqcn", "cc= is not there yet"},
@@ -208,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(good),
 	    cmocka_unit_test(ece),
+	    cmocka_unit_test(ah_map),
 	    cmocka_unit_test(bad),
 	    cmocka_unit_test(infiniband),
 	    cmocka_unit_test(more_than_fit),

@@ -121,13 +121,15 @@ def watched(pid):
           first["counters"]["port_rcv_packets"])
     table = subprocess.Popen([RIG5, "stats", "-w1", str(pid)], text=True, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, env=ENV)
-    time.sleep(2.5)
+    lines = [table.stdout.readline()]
+    while lines[-1] and "Gb/s out" not in lines[-1]:
+        lines.append(table.stdout.readline())
+    check("watch shows rates", re.search(r"[\d.]+ Gb/s out, [\d.]+ Gb/s in", lines[-1]), lines)
     perf.end()
     for process in (watch, table):
-        rest, errors = process.communicate(timeout=30)
+        errors = process.communicate(timeout=30)[1]
         check("watch ends with the process", process.returncode == 0, (process.returncode, errors))
         check("and says nothing of it", not errors, errors)
-    check("watch shows rates", re.search(r"[\d.]+ Gb/s out, [\d.]+ Gb/s in", rest), rest)
 
 
 def interrupted():

@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -300,21 +299,20 @@ static void add(void *ctx, const struct host_stats_answer *answer)
 int host_stats_total(const uint8_t gid[static 16], int timeout_ms,
 		     uint64_t total[static STATS_COUNT])
 {
-	struct host_stats_names *names = malloc(sizeof(*names));
-	int result = names ? 0 : -ENOMEM;
+	struct host_stats_names names;
 	bool torn = true;
+	int result = 0;
 
 	for (int i = 0; i < TRIES && torn && result == 0; i++) {
 		struct sum sum = {.gid = gid, .total = total};
 		struct host_stats_missed missed;
 
 		memset(total, 0, STATS_COUNT * sizeof(*total));
-		result = host_stats_find(names, false);
+		result = host_stats_find(&names, false);
 		if (result == 0)
-			result = host_stats_ask((const char(*)[HOST_STATS_NAME_BYTES])names->names,
-						names->count, 0, timeout_ms, add, &sum, &missed);
+			result = host_stats_ask((const char(*)[HOST_STATS_NAME_BYTES])names.names,
+						names.count, 0, timeout_ms, add, &sum, &missed);
 		torn = sum.torn || (result == 0 && missed.gone != 0);
 	}
-	free(names);
 	return result;
 }

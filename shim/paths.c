@@ -69,6 +69,11 @@ bool shim_active(void)
 	return state == 2;
 }
 
+const char *shim_tree_path(void)
+{
+	return run.tree;
+}
+
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 

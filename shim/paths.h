@@ -32,6 +32,8 @@ void shim_paths_init(void);
 /* shim_active - whether `rig5 run` started this process or an ancestor. */
 bool shim_active(void);
 
+/* shim_tree_path - the tree's folder, if it is active. */
+const char *shim_tree_path(void);
 /* shim_path - where path leads: a place in the tree, written to buf, or path itself. */
 const char *shim_path(const char *path, char buf[static PATH_MAX]);
 /* shim_path_device - the index of the NIC whose verbs file path names, or -1. */

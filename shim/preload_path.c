@@ -6,6 +6,7 @@
  * looked at as any folder; only a verbs file has to be more than it is: open gives a device, stat
  * a character device. On 64-bit machines the functions whose names end in 64 are the same.
  */
+#include "shim/counters.h"
 #include "shim/device.h"
 #include "shim/paths.h"
 #include "shim/preload.h"
@@ -35,6 +36,8 @@ static int open_path(const char *path, int flags, mode_t mode)
 
 	if (nic >= 0)
 		return shim_result(device_open((unsigned int)nic, flags));
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		shim_counters_refresh(path);
 	return shim_real()->open(shim_path(path, place), flags, mode);
 }
 
@@ -45,6 +48,8 @@ static int openat_path(int dir, const char *path, int flags, mode_t mode)
 
 	if (nic >= 0)
 		return shim_result(device_open((unsigned int)nic, flags));
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		shim_counters_refresh(path);
 	return shim_real()->openat(dir, shim_path(path, place), flags, mode);
 }
 
@@ -120,18 +125,23 @@ EXPORT int __openat64_2(int dir, const char *path, int flags)
 	return openat_path(dir, path, flags, 0);
 }
 
-EXPORT FILE *fopen(const char *path, const char *mode)
+static FILE *fopen_path(const char *path, const char *mode)
 {
 	char place[PATH_MAX];
 
+	if (mode[0] == 'r')
+		shim_counters_refresh(path);
 	return shim_real()->fopen(shim_path(path, place), mode);
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	return fopen_path(path, mode);
 }
 
 EXPORT FILE *fopen64(const char *path, const char *mode)
 {
-	char place[PATH_MAX];
-
-	return shim_real()->fopen(shim_path(path, place), mode);
+	return fopen_path(path, mode);
 }
 
 EXPORT DIR *opendir(const char *path)

@@ -282,7 +282,7 @@ struct rig_wc {
 	uint32_t len_bytes;	/* receives, reads and atomics: bytes that arrived. UD: with the 40
 				   in front, see rig_qp_start */
 	uint32_t imm;		/* host order */
-	uint32_t source_qp;	/* UD only */
+	uint32_t source_qp;	/* UD, DC: the sender's */
 	uint64_t time_ticks;	/* the NIC's clock, of a rate that is not known here; 0: none */
 };
 
@@ -377,18 +377,35 @@ int rig_qp_create(struct rig_cq *cq, int entries, int receives, struct rig_qp **
 enum rig_transport {
 	RIG_RC, /* reliable: connected to one other by rig_qp_connect */
 	RIG_UD, /* datagrams: messages of up to the port's MTU to any other, that may be lost */
+	/*
+	 * Dynamically connected (DC): an initiator's entries are reliable, as RIG_RC's, and each
+	 * names the target that it is for. A target takes those of any number of initiators. The
+	 * packets between software NICs are of their own making: a card understands none of them.
+	 */
+	RIG_DC_INITIATOR,
+	RIG_DC_TARGET, /* has no send ring: 0 entries. Its receives are shared ones */
 };
 
 /* What a queue pair may be beside the default. Clear it, then set what is wanted. */
 struct rig_qp_options {
 	enum rig_transport transport;
 	struct rig_srq *srq; /* takes receives from there: it has none of its own; NULL: does not */
+	uint64_t dc_key;     /* DC target: what an entry has to name */
+	/*
+	 * DC initiator: an entry that fails takes those of its stream with it, and no others, until
+	 * 2^failed_streams_log2 of them have failed: then the queue pair has. streams: there are
+	 * any; streams_log2: how many run at once.
+	 */
+	bool streams;
+	uint8_t streams_log2;
+	uint8_t failed_streams_log2;
 };
 
 /*
  * rig_qp_create_with - rig_qp_create, and a queue pair of these options; NULL: the defaults. Its
  * receives complete to the completion queue of a shared receive queue, if it has one. Returns as
- * rig_qp_create does; -EINVAL also: no such transport, or receives beside a shared receive queue.
+ * rig_qp_create does; -EINVAL also: no such transport, receives beside a shared receive queue, or
+ * what the transport does not have. -EOPNOTSUPP: this NIC or kernel has no DC.
  */
 int rig_qp_create_with(struct rig_cq *cq, int entries, int receives,
 		       const struct rig_qp_options *options, struct rig_qp **qp);
@@ -434,6 +451,8 @@ int rig_qp_connect(struct rig_qp *qp, enum rig_access access, const struct rig_e
 /* How a queue pair comes up that has no one peer. Clear it, then set what its transport needs. */
 struct rig_start {
 	uint32_t qkey; /* UD: of datagrams that it takes. Above 2^31: for the privileged */
+	enum rig_access access; /* DC target: what initiators may do to this process's regions */
+	struct rig_path path;   /* DC target: of its answers */
 };
 
 /*
@@ -442,9 +461,11 @@ struct rig_start {
  * and so is one that is longer than its receive, which stays for the next. The first 40 bytes of a
  * receive are for what was around the packet: a GRH, an IPv6 header, or 20 bytes and an IPv4
  * header. The message is behind them, whatever they hold. Returns 0, or
- *   -EINVAL    started already, or a queue pair that rig_qp_connect is for
+ *   -EINVAL    started already, a queue pair that rig_qp_connect is for, or an access or path
+ *              that cannot be
  *   -ENETDOWN  the port is down
- *   or the kernel's error: qp is then reset and may be started again.
+ *   or the kernel's error: qp is then reset and may be started again; not so a DC target.
+ * A DC target has no number before.
  */
 int rig_qp_start(struct rig_qp *qp, const struct rig_start *start);
 
@@ -529,7 +550,8 @@ enum rig_entry_flags {
 
 /*
  * One work request. Clear it, then set what the operation needs. A datagram queue pair sends only,
- * and has ah, remote_qp and remote_qkey in addition.
+ * and has ah, remote_qp and remote_qkey in addition; a DC initiator does any operation, and has ah,
+ * remote_qp, the target's number, and remote_dc_key.
  *   write, send  inline_data and inline_len_bytes, or pieces (gathered in order)
  *   read         pieces (scattered in order)
  *   atomics      one piece of 8 bytes that gets the old value, remote 8-byte aligned; memory is in
@@ -550,12 +572,11 @@ struct rig_entry {
 	uint64_t remote_addr;	/* write, read, atomics; see rig_remote */
 	uint64_t add_or_swap;	/* fetch-and-add: addend; compare-and-swap: new value */
 	uint64_t compare;	/* compare-and-swap */
-	struct rig_ah *ah;	/* datagrams; else NULL, and zero what follows */
+	struct rig_ah *ah;	/* datagrams, DC; else NULL, and zero what follows */
 	uint32_t remote_qp;	/* 24 bits; of a multicast group: 0xffffff */
-	uint32_t remote_qkey;	/* bit 31 set: the queue pair's own */
-	/* For dynamically connected queue pairs; not supported yet: must be zero. */
-	uint64_t remote_dc_key;
-	uint32_t stream;
+	uint32_t remote_qkey;	/* UD; bit 31 set: the queue pair's own */
+	uint64_t remote_dc_key; /* DC: the target's */
+	uint32_t stream;	/* DC, with streams: 16 bits */
 };
 
 /* rig_entry_slots - the 64-byte slots of an entry; -EINVAL: no queue pair could take it. */

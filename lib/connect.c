@@ -18,7 +18,6 @@ enum {
 	TIMEOUT_INFINIBAND = 18, /* 1.07 s */
 	RETRIES = 7,
 	RNR_WITHOUT_END = 7,
-	RNR_TIMER = 12,		 /* 0.64 ms [IBTA1 table 45] */
 	QPN_RESERVED_BELOW = 2,
 	QPN_MAX = 0xfffffe,	 /* 0xffffff is the multicast number */
 };
@@ -49,8 +48,8 @@ int rig_qp_endpoint(const struct rig_qp *qp, struct rig_endpoint *endpoint)
 	return err;
 }
 
-/* mtu_code - the code of an MTU in bytes; 0: none has it. */
-static uint8_t mtu_code(uint32_t mtu_bytes)
+/* lib_mtu_code - the code of an MTU in bytes; 0: none has it. */
+uint8_t lib_mtu_code(uint32_t mtu_bytes)
 {
 	for (unsigned int code = UV_MTU_256; code <= UV_MTU_4096; code++)
 		if (uv_mtu_bytes(code) == mtu_bytes)
@@ -63,7 +62,7 @@ static int peer_check(const struct lib_port *port, const struct rig_endpoint *pe
 	if (peer->qp < QPN_RESERVED_BELOW || peer->qp > QPN_MAX || peer->psn > PSN_MASK)
 		return lib_fail(EINVAL, "rig_qp_connect: no queue pair has number 0x%x, psn 0x%x",
 				peer->qp, peer->psn);
-	if (!mtu_code(peer->mtu_bytes))
+	if (!lib_mtu_code(peer->mtu_bytes))
 		return lib_fail(EINVAL,
 				"rig_qp_connect: an MTU of %u bytes; 256, 512, 1024, 2048 or"
 				" 4096 are possible",
@@ -83,15 +82,61 @@ int lib_qp_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum 
 	return lib_cmd_run(&cmd, nic->os, nic->fd);
 }
 
+/* modify_ex - the request whose answer has the driver's part. */
+static int modify_ex(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in,
+		     enum uv_qp_state state, uint32_t *word, uint32_t *number)
+{
+	const struct rig_nic *nic = qp->shell.nic;
+	struct ib_uverbs_ex_modify_qp ex = {0};
+	struct ib_uverbs_ex_modify_qp_resp resp = {0};
+	struct mlx5_ib_modify_qp mlx5 = {.ece_options = *word};
+	struct mlx5_ib_modify_qp_resp answer = {0};
+	struct lib_cmd cmd;
+	int err;
+
+	in->qp_handle = qp->handle;
+	in->attr_mask |= UV_QP_STATE;
+	in->qp_state = (uint8_t)state;
+	memcpy(&ex.base, in, sizeof(ex.base));
+	lib_cmd_init_write(&cmd, UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), &ex, sizeof(ex),
+			   &resp, sizeof(resp));
+	lib_cmd_in(&cmd, UVERBS_ATTR_UHW_IN, &mlx5, sizeof(mlx5));
+	lib_cmd_out(&cmd, UVERBS_ATTR_UHW_OUT, &answer, sizeof(answer));
+	err = lib_cmd_run(&cmd, nic->os, nic->fd);
+	if (err)
+		return err;
+	*word = answer.ece_options;
+	if (number)
+		*number = answer.dctn;
+	return 0;
+}
+
 int lib_qp_modify_ece(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in,
 		      enum uv_qp_state state, uint32_t *word)
 {
 	if (!*word)
 		return lib_qp_modify(qp, in, state);
-	in->qp_handle = qp->handle;
-	in->attr_mask |= UV_QP_STATE;
-	in->qp_state = (uint8_t)state;
-	return lib_ece_modify(qp, in, word);
+	return modify_ex(qp, in, state, word, NULL);
+}
+
+int lib_qp_modify_target(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in,
+			 enum uv_qp_state state, uint32_t *word, uint32_t *number)
+{
+	return modify_ex(qp, in, state, word, number);
+}
+
+uint32_t lib_access_flags(enum rig_access access)
+{
+	switch (access) {
+	case RIG_LOCAL:
+		return 0;
+	case RIG_REMOTE_WRITE:
+		return IB_UVERBS_ACCESS_REMOTE_WRITE;
+	case RIG_REMOTE_ALL:
+		break;
+	}
+	return IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
+	       IB_UVERBS_ACCESS_REMOTE_ATOMIC;
 }
 
 static int to_init_from_reset(const struct rig_qp *qp, enum rig_access access)
@@ -100,11 +145,7 @@ static int to_init_from_reset(const struct rig_qp *qp, enum rig_access access)
 
 	in.attr_mask = UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS_FLAGS;
 	in.port_num = LIB_PORT;
-	if (access != RIG_LOCAL)
-		in.qp_access_flags |= IB_UVERBS_ACCESS_REMOTE_WRITE;
-	if (access == RIG_REMOTE_ALL)
-		in.qp_access_flags |= IB_UVERBS_ACCESS_REMOTE_READ |
-				      IB_UVERBS_ACCESS_REMOTE_ATOMIC;
+	in.qp_access_flags = lib_access_flags(access);
 	return lib_qp_modify(qp, &in, UV_QPS_INIT);
 }
 
@@ -135,26 +176,32 @@ static int to_rtr_from_init(const struct rig_qp *qp, const struct rig_endpoint *
 	in.attr_mask = UV_QP_AV | UV_QP_PATH_MTU | UV_QP_DEST_QPN | UV_QP_RQ_PSN |
 		       UV_QP_MAX_DEST_RD_ATOMIC | UV_QP_MIN_RNR_TIMER;
 	dest_set(&in.dest, &nic->port, peer, path);
-	in.path_mtu = mtu_code(mtu);
+	in.path_mtu = lib_mtu_code(mtu);
 	in.dest_qp_num = peer->qp;
 	in.rq_psn = peer->psn;
 	in.max_dest_rd_atomic = nic->limits.rd_atomic_resp_max;
-	in.min_rnr_timer = RNR_TIMER;
+	in.min_rnr_timer = LIB_RNR_TIMER;
 	return lib_qp_modify_ece(qp, &in, UV_QPS_RTR, ece);
+}
+
+void lib_retries_set(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in)
+{
+	const struct rig_nic *nic = qp->shell.nic;
+
+	in->attr_mask |= UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_SQ_PSN |
+			 UV_QP_MAX_QP_RD_ATOMIC;
+	in->timeout = nic->port.link == RIG_LINK_ETHERNET ? TIMEOUT_ETHERNET : TIMEOUT_INFINIBAND;
+	in->retry_cnt = RETRIES;
+	in->rnr_retry = RNR_WITHOUT_END;
+	in->sq_psn = qp->psn;
+	in->max_rd_atomic = nic->limits.rd_atomic_init_max;
 }
 
 static int to_rts_from_rtr(const struct rig_qp *qp)
 {
-	const struct rig_nic *nic = qp->shell.nic;
 	struct ib_uverbs_modify_qp in = {0};
 
-	in.attr_mask = UV_QP_TIMEOUT | UV_QP_RETRY_CNT | UV_QP_RNR_RETRY | UV_QP_SQ_PSN |
-		       UV_QP_MAX_QP_RD_ATOMIC;
-	in.timeout = nic->port.link == RIG_LINK_ETHERNET ? TIMEOUT_ETHERNET : TIMEOUT_INFINIBAND;
-	in.retry_cnt = RETRIES;
-	in.rnr_retry = RNR_WITHOUT_END;
-	in.sq_psn = qp->psn;
-	in.max_rd_atomic = nic->limits.rd_atomic_init_max;
+	lib_retries_set(qp, &in);
 	return lib_qp_modify(qp, &in, UV_QPS_RTS);
 }
 

@@ -8,7 +8,6 @@
  * known: they are passed on as they are. Of the software NIC's own, see abi/ece.h.
  */
 #include "lib/lib.h"
-#include "lib/uioctl.h"
 
 #include "abi/ece.h"
 
@@ -90,25 +89,4 @@ uint32_t lib_ece_word(const struct rig_qp *qp, const struct rig_endpoint *peer)
 	if (comes_first(&self, peer) || !ece_is_own(peer->ece) || !ece_is_own(qp->ece))
 		return peer->ece;
 	return ece_answer(peer->ece, qp->ece, acked);
-}
-
-int lib_ece_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, uint32_t *word)
-{
-	const struct rig_nic *nic = qp->shell.nic;
-	struct ib_uverbs_ex_modify_qp ex = {0};
-	struct ib_uverbs_ex_modify_qp_resp resp = {0};
-	struct mlx5_ib_modify_qp mlx5 = {.ece_options = *word};
-	struct mlx5_ib_modify_qp_resp answer = {0};
-	struct lib_cmd cmd;
-	int err;
-
-	memcpy(&ex.base, in, sizeof(ex.base));
-	lib_cmd_init_write(&cmd, UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), &ex, sizeof(ex),
-			   &resp, sizeof(resp));
-	lib_cmd_in(&cmd, UVERBS_ATTR_UHW_IN, &mlx5, sizeof(mlx5));
-	lib_cmd_out(&cmd, UVERBS_ATTR_UHW_OUT, &answer, sizeof(answer));
-	err = lib_cmd_run(&cmd, nic->os, nic->fd);
-	if (!err)
-		*word = answer.ece_options;
-	return err;
 }

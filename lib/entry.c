@@ -175,14 +175,18 @@ static void write_pieces(struct place *place, const struct rig_entry *entry)
 }
 
 /* write_address - the vector has its place in the entry's first block, and so in one piece. */
-static void write_address(struct place *place, const struct rig_entry *entry)
+static void write_address(const struct rig_qp *qp, struct place *place,
+			  const struct rig_entry *entry)
 {
 	struct wqe_av *av = unit_take(place);
 
 	for (int i = 1; i < LIB_AV_UNITS; i++)
 		unit_take(place);
 	*av = entry->ah->av;
-	av->ud.qkey = be32_from(entry->remote_qkey);
+	if (qp->transport == RIG_UD)
+		av->ud.qkey = be32_from(entry->remote_qkey);
+	else
+		av->dc_key = be64_from(entry->remote_dc_key);
 	av->dqp_dct = be32_from(WQE_AV_EXTENDED_F | entry->remote_qp);
 }
 
@@ -216,12 +220,12 @@ uint64_t lib_entry_write(const struct rig_qp *qp, const struct rig_entry *entry,
 	ctrl->opmod_idx_opcode = wqe_ctrl_op(0, index, plan->opcode);
 	ctrl->qpn_ds = wqe_ctrl_qpn_ds(qp->number, plan->units);
 	ctrl->signature = 0;
-	ctrl->dci_stream[0] = 0;
-	ctrl->dci_stream[1] = 0;
+	ctrl->dci_stream[0] = (uint8_t)(entry->stream >> 8);
+	ctrl->dci_stream[1] = (uint8_t)entry->stream;
 	ctrl->fm_ce_se = (uint8_t)LIB_FM_CE_SE(entry->flags);
 	ctrl->imm = be32_from(entry->flags & RIG_IMM_F ? entry->imm : 0);
 	if (entry->ah)
-		write_address(&place, entry);
+		write_address(qp, &place, entry);
 	if (ops[entry->op].remote)
 		write_remote(&place, entry);
 	if (!(entry->flags & RIG_INLINE_F))

@@ -267,11 +267,13 @@ struct rig_qp {
 	uint16_t pieces_max;
 	bool atomics;
 	uint8_t transport;	 /* enum rig_transport */
+	bool streams;		 /* of a DC initiator */
 
 	/* The poller's line. */
 	_Alignas(LIB_LINE_BYTES) uint32_t number;
 	bool plain;		 /* reliable, with receives of its own, if it has any */
 	bool datagram;		 /* receives begin with a GRH */
+	bool has_source;	 /* receives are of many senders */
 	bool infiniband;
 	_Atomic uint32_t
 	    sq_done; /* index of the newest entry that completed; LIB_NONE_DONE: none yet */
@@ -291,6 +293,9 @@ struct rig_qp {
 	uint32_t ece_peer;	 /* what rig_qp_set_ece said */
 	bool ece_set;
 	bool connected;
+	uint8_t streams_log2;
+	uint8_t failed_streams_log2;
+	uint64_t dc_key;
 };
 
 /*
@@ -371,17 +376,23 @@ int lib_srq_destroy(struct rig_srq *srq);
 /*
  * lib_qp_modify - one step of qp, whose NIC is locked: 0, or the kernel's -errno. *in has what it
  * takes. lib_qp_modify_ece: likewise, with the peer's word; then *word is what was agreed on. 0:
- * nothing.
+ * nothing. lib_qp_modify_target: a DC target's, which answers with its number, once it has one.
  * lib_qp_ready - qp may be posted to; it agreed on ece.
  */
 int lib_qp_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, enum uv_qp_state state);
 int lib_qp_modify_ece(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in,
 		      enum uv_qp_state state, uint32_t *word);
+int lib_qp_modify_target(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in,
+			 enum uv_qp_state state, uint32_t *word, uint32_t *number);
 void lib_qp_ready(struct rig_qp *qp, uint32_t ece);
 
-/* ece.c: the word that qp is to be told of peer. A step of qp that is ready to go, with a word. */
+/* ece.c: the word that qp is to be told of peer. */
 uint32_t lib_ece_word(const struct rig_qp *qp, const struct rig_endpoint *peer);
-int lib_ece_modify(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in, uint32_t *word);
+/* connect.c: what a request is retried by. */
+void lib_retries_set(const struct rig_qp *qp, struct ib_uverbs_modify_qp *in);
+uint8_t lib_mtu_code(uint32_t mtu_bytes);
+uint32_t lib_access_flags(enum rig_access access);
+enum { LIB_RNR_TIMER = 12 }; /* 0.64 ms [IBTA1 table 45] */
 
 /*
  * lib_cq_stop - keeps the poller out of cq until lib_cq_go: once it returns, no poll is inside and

@@ -156,12 +156,14 @@ enum {
 	FROM_QPN_MASK = 0xffffff,
 };
 
-/* take_source - where a datagram came from. */
+/* take_source - where a datagram, or a DC initiator's message, came from. */
 static void take_source(const struct rig_qp *qp, const struct cqe64 *cqe, struct rig_wc *wc)
 {
 	uint32_t flags = be32_to(cqe->flags_rqpn);
 
 	wc->source_qp = flags & FROM_QPN_MASK;
+	if (!qp->datagram)
+		return;
 	if (flags >> FROM_GRH_SHIFT & FROM_GRH_MASK)
 		wc->flags |= RIG_WC_GRH_F;
 	if (qp->infiniband)
@@ -182,7 +184,7 @@ static void take_receive(struct rig_qp *qp, const struct cqe64 *cqe, enum cqe_op
 		wc->flags = RIG_WC_IMM_F;
 		wc->imm = be32_to(cqe->imm_inval_pkey);
 	}
-	if (qp->datagram)
+	if (qp->has_source)
 		take_source(qp, cqe, wc);
 }
 

@@ -26,16 +26,15 @@ static COLD int post_refused(const struct rig_qp *qp, const char *call)
 	return lib_fail(EINVAL, "%s: queue pair 0x%x is not connected", call, qp->number);
 }
 
-/* check_datagram - what an entry needs that is sent to an address, and may not have besides. */
-static int check_datagram(const struct rig_qp *qp, const struct rig_entry *entry)
+/* check_address - where an entry goes that names its destination. */
+static int check_address(const struct rig_qp *qp, const struct rig_entry *entry)
 {
 	const struct rig_ah *ah = entry->ah;
 
-	if (entry->op != RIG_SEND)
-		return lib_fail(EINVAL, "rig_qp_post: a datagram queue pair sends, and does no"
-				" other operation (here: %u)", entry->op);
 	if (!ah)
-		return lib_fail(EINVAL, "rig_qp_post: a datagram needs an address handle");
+		return lib_fail(EINVAL,
+				"rig_qp_post: an entry of queue pair 0x%x needs an address handle",
+				qp->number);
 	if (ah->shell.live != LIB_LIVE_AH)
 		return lib_handle_error(ah, "rig_qp_post: address handle");
 	if (ah->shell.nic != qp->shell.nic)
@@ -43,16 +42,43 @@ static int check_datagram(const struct rig_qp *qp, const struct rig_entry *entry
 	if (entry->remote_qp > LIB_QPN_MAX)
 		return lib_fail(EINVAL, "rig_qp_post: no queue pair has number 0x%x",
 				entry->remote_qp);
+	return 0;
+}
+
+static int check_datagram(const struct rig_qp *qp, const struct rig_entry *entry)
+{
+	if (entry->op != RIG_SEND)
+		return lib_fail(EINVAL,
+				"rig_qp_post: a datagram queue pair sends, and does no other"
+				" operation (here: %u)",
+				entry->op);
 	if (entry->remote_dc_key || entry->stream)
 		return lib_fail(EINVAL, "rig_qp_post: remote_dc_key and stream are not supported on"
 				" a datagram queue pair");
-	return 0;
+	return check_address(qp, entry);
+}
+
+static int check_initiator(const struct rig_qp *qp, const struct rig_entry *entry)
+{
+	if (entry->remote_qkey)
+		return lib_fail(EINVAL, "rig_qp_post: remote_qkey is not supported on a DC"
+				" initiator");
+	if (entry->stream > (qp->streams ? UINT16_MAX : 0))
+		return lib_fail(EINVAL, "rig_qp_post: stream %u; the queue pair %s", entry->stream,
+				qp->streams ? "has 2^16" : "was made without streams");
+	return check_address(qp, entry);
 }
 
 static int check_transport(const struct rig_qp *qp, const struct rig_entry *entry)
 {
-	if (qp->transport == RIG_UD)
+	switch (qp->transport) {
+	case RIG_UD:
 		return check_datagram(qp, entry);
+	case RIG_DC_INITIATOR:
+		return check_initiator(qp, entry);
+	case RIG_DC_TARGET:
+		return lib_fail(EINVAL, "rig_qp_post: a DC target has no entries");
+	}
 	if (entry->ah)
 		return lib_fail(EINVAL, "rig_qp_post: address handle, remote_qp, remote_qkey,"
 				" remote_dc_key and stream are not supported on a reliable queue"

@@ -45,6 +45,8 @@ static int qp_memory_alloc(struct rig_qp *qp)
 	size_t sq_bytes = (size_t)qp->sq_count * WQE_BB_BYTES;
 	size_t page_mask = LIB_PAGE_BYTES - 1;
 
+	if (qp->transport == RIG_DC_TARGET)
+		return 0;
 	qp->rings_bytes = (rq_bytes + sq_bytes + page_mask) & ~page_mask;
 	qp->rings = lib_ring_alloc(qp->rings_bytes);
 	qp->record = lib_record_alloc(qp->shell.nic);
@@ -67,7 +69,45 @@ static struct rig_cq *receive_cq(const struct rig_qp *qp)
 /* kernel_type - the verbs' type of a transport. */
 static uint64_t kernel_type(uint8_t transport)
 {
-	return transport == RIG_UD ? IB_UVERBS_QPT_UD : IB_UVERBS_QPT_RC;
+	switch (transport) {
+	case RIG_UD:
+		return IB_UVERBS_QPT_UD;
+	case RIG_DC_INITIATOR:
+	case RIG_DC_TARGET:
+		return IB_UVERBS_QPT_DRIVER;
+	}
+	return IB_UVERBS_QPT_RC;
+}
+
+/* driver_part - what mlx5 is told of a new queue pair; of a DC target neither ring nor register. */
+static struct mlx5_ib_create_qp driver_part(const struct rig_qp *qp)
+{
+	const struct rig_nic *nic = qp->shell.nic;
+	struct mlx5_ib_create_qp in = {
+		.buf_addr = (uintptr_t)qp->rings,
+		.db_addr = (uintptr_t)qp->record,
+		.sq_wqe_count = qp->sq_count,
+		.rq_wqe_count = qp->rq_count,
+		.rq_wqe_shift = qp->rq_count ? WQE_BB_BYTES_LOG2 : 0,
+		.uidx = qp->uidx,
+		.ece_options = nic->ece ? ECE_VERSION_1 : 0,
+	};
+
+	if (qp->transport == RIG_DC_TARGET) {
+		in.flags = MLX5_QP_FLAG_TYPE_DCT;
+		in.access_key = qp->dc_key;
+		return in;
+	}
+	in.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX;
+	in.bfreg_index = nic->uar_page_id;
+	if (qp->transport == RIG_DC_INITIATOR)
+		in.flags |= MLX5_QP_FLAG_TYPE_DCI;
+	if (qp->streams) {
+		in.flags |= MLX5_QP_FLAG_DCI_STREAM;
+		in.dci_streams.log_num_concurent = qp->streams_log2;
+		in.dci_streams.log_num_errored = qp->failed_streams_log2;
+	}
+	return in;
 }
 
 static int qp_create_kernel(struct rig_qp *qp)
@@ -81,17 +121,7 @@ static int qp_create_kernel(struct rig_qp *qp)
 		.max_recv_sge = qp->rq_count ? LIB_RECEIVE_PIECES : 0,
 		.max_inline_data = nic->limits.inline_max_bytes,
 	};
-	struct mlx5_ib_create_qp in = {
-		.buf_addr = (uintptr_t)qp->rings,
-		.db_addr = (uintptr_t)qp->record,
-		.sq_wqe_count = qp->sq_count,
-		.rq_wqe_count = qp->rq_count,
-		.rq_wqe_shift = qp->rq_count ? WQE_BB_BYTES_LOG2 : 0,
-		.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX,
-		.uidx = qp->uidx,
-		.bfreg_index = nic->uar_page_id,
-		.ece_options = nic->ece ? ECE_VERSION_1 : 0,
-	};
+	struct mlx5_ib_create_qp in = driver_part(qp);
 	uint64_t user_handle = (uintptr_t)qp;
 	struct mlx5_ib_create_qp_resp out = {0};
 	struct ib_uverbs_qp_cap resp_cap;
@@ -116,6 +146,8 @@ static int qp_create_kernel(struct rig_qp *qp)
 	err = lib_cmd_run(&cmd, nic->os, nic->fd);
 	if (err == -ENOMEM)
 		return lib_fail_pin(err, "rig_qp_create", qp->rings_bytes);
+	if (err == -EOPNOTSUPP && kernel_type(qp->transport) == IB_UVERBS_QPT_DRIVER)
+		return lib_fail(EOPNOTSUPP, "rig_qp_create: the kernel or %s has no DC", nic->name);
 	if (err)
 		return lib_fail_reason(err, "rig_qp_create: %u entries and %u receives",
 				       qp->sq_count, qp->rq_count);
@@ -156,6 +188,7 @@ static void qp_ready_path(struct rig_qp *qp)
 	qp->atomics = nic->limits.atomics;
 	qp->plain = qp->transport == RIG_RC && !qp->srq;
 	qp->datagram = qp->transport == RIG_UD;
+	qp->has_source = qp->datagram || qp->transport == RIG_DC_TARGET;
 	qp->infiniband = nic->port.link == RIG_LINK_INFINIBAND;
 	qp->sq_tail_done = LIB_NONE_DONE;
 	atomic_store(&qp->sq_done, LIB_NONE_DONE);
@@ -184,6 +217,10 @@ static int qp_make(struct rig_cq *cq, uint32_t sq_count, uint32_t rq_count,
 	made->rq_count = rq_count;
 	made->transport = (uint8_t)options->transport;
 	made->srq = options->srq;
+	made->dc_key = options->dc_key;
+	made->streams = options->streams;
+	made->streams_log2 = options->streams_log2;
+	made->failed_streams_log2 = options->failed_streams_log2;
 	made->uidx = (uint32_t)uidx;
 	err = qp_memory_alloc(made);
 	if (err)
@@ -231,13 +268,37 @@ static int ring_count(int asked, uint32_t least, uint32_t nic_max, const char *n
 	return 0;
 }
 
+/* dc_check - what an initiator and a target have, and others have not. */
+static int dc_check(int entries, int receives, const struct rig_qp_options *options)
+{
+	bool initiator = options->transport == RIG_DC_INITIATOR;
+	bool target = options->transport == RIG_DC_TARGET;
+
+	if (target && (!options->srq || entries))
+		return lib_fail(EINVAL,
+				"rig_qp_create: a DC target has a shared receive queue and no"
+				" entries; here %d",
+				entries);
+	if (initiator && (options->srq || receives))
+		return lib_fail(EINVAL, "rig_qp_create: a DC initiator has no receives");
+	if (!target && options->dc_key)
+		return lib_fail(EINVAL, "rig_qp_create: dc_key is a DC target's");
+	if (!initiator &&
+	    (options->streams || options->streams_log2 || options->failed_streams_log2))
+		return lib_fail(EINVAL, "rig_qp_create: streams are a DC initiator's");
+	return 0;
+}
+
 /* options_check - a queue pair of cq that has `receives` receives of its own. */
-static int options_check(const struct rig_cq *cq, int receives,
+static int options_check(const struct rig_cq *cq, int entries, int receives,
 			 const struct rig_qp_options *options)
 {
 	const struct rig_srq *srq = options->srq;
+	int err = dc_check(entries, receives, options);
 
-	if (options->transport != RIG_RC && options->transport != RIG_UD)
+	if (err)
+		return err;
+	if ((unsigned int)options->transport > RIG_DC_TARGET)
 		return lib_fail(EINVAL, "rig_qp_create: no transport %d", (int)options->transport);
 	if (!srq)
 		return 0;
@@ -270,7 +331,7 @@ int rig_qp_create_with(struct rig_cq *cq, int entries, int receives,
 	options = options ? options : &defaults;
 	if (!cq || cq->shell.live != LIB_LIVE_CQ)
 		return lib_handle_error(cq, "rig_qp_create");
-	if (!qp || entries < 1 || receives < 0)
+	if (!qp || entries < (options->transport != RIG_DC_TARGET) || receives < 0)
 		return lib_fail(EINVAL,
 				"rig_qp_create: %d entries and %d receives; 1 and 0 at least",
 				entries, receives);
@@ -278,8 +339,8 @@ int rig_qp_create_with(struct rig_cq *cq, int entries, int receives,
 	err = lib_nic_lock(nic, "rig_qp_create");
 	if (err)
 		return err;
-	err = options_check(cq, receives, options);
-	if (!err)
+	err = options_check(cq, entries, receives, options);
+	if (!err && entries)
 		err = ring_count(entries, 1, nic->limits.sq_slots_max, nic->name, "entries",
 				 &sq_count);
 	if (!err && receives)

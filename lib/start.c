@@ -10,44 +10,118 @@
 
 #include <string.h>
 
-static int datagram_to_init(const struct rig_qp *qp, const struct rig_start *start)
+/* The attributes of each step are those that it requires, and no others [linux mlx5 qp.c]. */
+static int to_init(const struct rig_qp *qp, const struct rig_start *start)
 {
 	struct ib_uverbs_modify_qp in = {0};
 
-	in.attr_mask = UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_QKEY;
+	in.attr_mask = UV_QP_PKEY_INDEX | UV_QP_PORT;
 	in.port_num = LIB_PORT;
-	in.qkey = start->qkey;
+	if (qp->transport == RIG_UD) {
+		in.attr_mask |= UV_QP_QKEY;
+		in.qkey = start->qkey;
+	}
 	return lib_qp_modify(qp, &in, UV_QPS_INIT);
 }
 
-static int datagram_to_rts(const struct rig_qp *qp)
+static int to_rtr(const struct rig_qp *qp, uint32_t *ece)
+{
+	struct ib_uverbs_modify_qp in = {0};
+
+	if (qp->transport == RIG_DC_INITIATOR) {
+		in.attr_mask = UV_QP_PATH_MTU;
+		in.path_mtu = lib_mtu_code(qp->shell.nic->port.mtu_bytes);
+	}
+	return lib_qp_modify_ece(qp, &in, UV_QPS_RTR, ece);
+}
+
+static int to_rts(const struct rig_qp *qp)
 {
 	struct ib_uverbs_modify_qp in = {0};
 
 	in.attr_mask = UV_QP_SQ_PSN;
 	in.sq_psn = qp->psn;
+	if (qp->transport == RIG_DC_INITIATOR)
+		lib_retries_set(qp, &in);
 	return lib_qp_modify(qp, &in, UV_QPS_RTS);
 }
 
-/* start_kernel - walks the three edges; back to reset if one is refused. */
-static int start_kernel(const struct rig_qp *qp, const struct rig_start *start, uint32_t *ece)
+/* start_sender - walks the three edges; back to reset if one is refused. */
+static int start_sender(const struct rig_qp *qp, const struct rig_start *start, uint32_t *ece)
 {
-	struct ib_uverbs_modify_qp reset = {0}, receive = {0};
+	struct ib_uverbs_modify_qp reset = {0};
 	const char *step = "init";
-	int err = datagram_to_init(qp, start);
+	int err = to_init(qp, start);
 
 	if (!err) {
 		step = "ready to receive";
-		err = lib_qp_modify_ece(qp, &receive, UV_QPS_RTR, ece);
+		err = to_rtr(qp, ece);
 	}
 	if (!err) {
 		step = "ready to send";
-		err = datagram_to_rts(qp);
+		err = to_rts(qp);
 	}
 	if (!err)
 		return 0;
 	lib_qp_modify(qp, &reset, UV_QPS_RESET);
 	return lib_fail_reason(err, "rig_qp_start: the kernel refused the step to %s", step);
+}
+
+static int target_to_init(const struct rig_qp *qp, const struct rig_start *start)
+{
+	struct ib_uverbs_modify_qp in = {0};
+	uint32_t ece = 0, none;
+
+	in.attr_mask = UV_QP_PKEY_INDEX | UV_QP_PORT | UV_QP_ACCESS_FLAGS;
+	in.port_num = LIB_PORT;
+	in.qp_access_flags = (uint8_t)lib_access_flags(start->access);
+	return lib_qp_modify_target(qp, &in, UV_QPS_INIT, &ece, &none);
+}
+
+static int target_to_rtr(struct rig_qp *qp, const struct rig_path *path, uint32_t *ece)
+{
+	const struct lib_port *port = &qp->shell.nic->port;
+	struct ib_uverbs_modify_qp in = {0};
+
+	in.attr_mask = UV_QP_AV | UV_QP_PATH_MTU | UV_QP_MIN_RNR_TIMER;
+	in.path_mtu = lib_mtu_code(port->mtu_bytes);
+	in.min_rnr_timer = LIB_RNR_TIMER;
+	in.dest.port_num = LIB_PORT;
+	in.dest.sl = path->service_level;
+	if (port->link == RIG_LINK_ETHERNET) {
+		in.dest.is_global = 1;
+		in.dest.sgid_index = lib_path_sgid_index(port, path);
+		in.dest.hop_limit = lib_path_hop_limit(path);
+		in.dest.traffic_class = lib_path_tclass(path);
+		in.dest.flow_label = path->flow_label;
+	}
+	return lib_qp_modify_target(qp, &in, UV_QPS_RTR, ece, &qp->number);
+}
+
+/*
+ * start_target - two edges, the second of which answers with the number. Nobody polls meanwhile:
+ * the first completion finds it.
+ */
+static int start_target(struct rig_qp *qp, const struct rig_start *start, uint32_t *ece)
+{
+	int err;
+
+	if ((unsigned int)start->access > RIG_REMOTE_ALL)
+		return lib_fail(EINVAL, "rig_qp_start: access %d", (int)start->access);
+	err = lib_path_check(&qp->shell.nic->port, &start->path, "rig_qp_start");
+	err = err ? err : lib_path_source(qp->shell.nic, &start->path, "rig_qp_start");
+	if (err)
+		return err;
+	err = target_to_init(qp, start);
+	if (err)
+		return lib_fail_reason(err, "rig_qp_start: the kernel refused the step to init");
+	lib_cq_stop(qp->srq->cq);
+	err = target_to_rtr(qp, &start->path, ece);
+	lib_cq_go(qp->srq->cq);
+	if (err)
+		return lib_fail_reason(err, "rig_qp_start: the kernel refused the step to ready to"
+					    " receive");
+	return 0;
 }
 
 /* start_checked - the NIC is locked. */
@@ -71,10 +145,12 @@ static int start_checked(struct rig_qp *qp, const struct rig_start *start)
 	if (!nic->port.active)
 		return lib_fail(ENETDOWN, "rig_qp_start: port %d of %s is down", LIB_PORT,
 				nic->name);
-	err = start_kernel(qp, start, &ece);
+	err = qp->transport == RIG_DC_TARGET ? start_target(qp, start, &ece)
+					     : start_sender(qp, start, &ece);
 	if (err)
 		return err;
-	qp->message_max_bytes = nic->port.mtu_bytes;
+	if (qp->transport == RIG_UD)
+		qp->message_max_bytes = nic->port.mtu_bytes;
 	lib_qp_ready(qp, ece);
 	return 0;
 }

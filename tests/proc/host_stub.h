@@ -145,23 +145,6 @@ uint64_t nic_deadline_ns(const struct nic *nic)
 	return nic->deadline_ns;
 }
 
-void nic_stats(const struct nic *nic, uint64_t counters[static STATS_COUNT])
-{
-	(void)nic;
-	memset(counters, 0, STATS_COUNT * sizeof(*counters));
-}
-
-uint32_t nic_stats_flows(struct nic *nic, uint32_t *from, struct stats_flow *flows,
-			 uint32_t count_max, uint64_t now_ns)
-{
-	(void)nic;
-	(void)flows;
-	(void)count_max;
-	(void)now_ns;
-	*from = 0;
-	return 0;
-}
-
 /* A port at address with a stub NIC, and one block of numbers; what fails is printed. */
 static inline struct host_port *stub_start(struct nic *nic, const char *address, uint32_t *qpn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* link: rig5_static ibverbs dl */
+/* link: rig5_static mlx5 ibverbs dl */
 /*
  * drivers.c - the same objects through libmlx5 and through rig5's own driver library, on one NIC:
  * every ioctl of both is recorded and compared field by field. A difference is either in the list
@@ -12,6 +12,7 @@
 #include "drivers.h"
 
 #include <dlfcn.h>
+#include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,8 +31,12 @@ enum {
 	DSCP = 26,
 	HOP_LIMIT = 9,
 	FLOW_LABEL = 0x12345,
-	PRIORITY = 3
+	PRIORITY = 3,
+	DC_ENTRIES = 16,
+	STREAMS_LOG2 = 2,
+	FAILED_STREAMS_LOG2 = 1
 };
+#define DC_KEY 0x1122334455667788ull
 static const struct rig_address group = {.link = RIG_LINK_ETHERNET,
 					 .gid = {[10] = 0xff, 0xff, 239, 1, 2, 3}};
 
@@ -77,6 +82,8 @@ struct ends {
 	struct rig_srq *srq;
 	struct rig_qp *ud;
 	struct rig_ah *ah;
+	struct rig_qp *initiator;
+	struct rig_qp *target;
 
 	struct ibv_context *context;
 	struct ibv_pd *pd;
@@ -87,6 +94,8 @@ struct ends {
 	struct ibv_srq *verbs_srq;
 	struct ibv_qp *verbs_ud;
 	struct ibv_ah *verbs_ah;
+	struct ibv_qp *verbs_initiator;
+	struct ibv_qp *verbs_target;
 };
 
 static char memory[BYTES] __attribute__((aligned(4096)));
@@ -111,6 +120,25 @@ static void datagrams_rig5(struct ends *ends)
 	      "rig_ah_create");
 }
 
+static void dc_rig5(struct ends *ends)
+{
+	const struct rig_qp_options initiator = {.transport = RIG_DC_INITIATOR,
+						 .streams = true,
+						 .streams_log2 = STREAMS_LOG2,
+						 .failed_streams_log2 = FAILED_STREAMS_LOG2};
+	const struct rig_qp_options target = {
+	    .transport = RIG_DC_TARGET, .srq = ends->srq, .dc_key = DC_KEY};
+	const struct rig_start start = {.access = RIG_REMOTE_ALL,
+					.path = {.dscp = DSCP, .hop_limit = HOP_LIMIT}};
+
+	check(rig_qp_create_with(ends->cq, DC_ENTRIES, 0, &initiator, &ends->initiator) == 0,
+	      "rig_qp_create_with");
+	check(rig_qp_start(ends->initiator, &start) == 0, "rig_qp_start");
+	check(rig_qp_create_with(ends->cq, 0, 0, &target, &ends->target) == 0,
+	      "rig_qp_create_with");
+	check(rig_qp_start(ends->target, &start) == 0, "rig_qp_start");
+}
+
 static void open_rig5(struct ends *ends)
 {
 	recording = &recordings[RIG5];
@@ -123,12 +151,15 @@ static void open_rig5(struct ends *ends)
 	check(rig_qp_connect(ends->qp, RIG_REMOTE_ALL, &ends->endpoint, NULL) == 0,
 	      "rig_qp_connect");
 	datagrams_rig5(ends);
+	dc_rig5(ends);
 	recording = NULL;
 }
 
 static void close_rig5(struct ends *ends)
 {
 	recording = &recordings[RIG5];
+	check(rig_qp_destroy(ends->target) == 0, "rig_qp_destroy");
+	check(rig_qp_destroy(ends->initiator) == 0, "rig_qp_destroy");
 	check(rig_ah_destroy(ends->ah) == 0, "rig_ah_destroy");
 	check(rig_qp_detach(ends->ud, &group) == 0, "rig_qp_detach");
 	check(rig_qp_destroy(ends->ud) == 0, "rig_qp_destroy");
@@ -241,6 +272,65 @@ static void datagrams_verbs(struct ends *ends)
 	check(ibv_detach_mcast(ends->verbs_ud, &gid, 0) == 0, "ibv_detach_mcast");
 }
 
+static void dc_start_verbs(struct ends *ends)
+{
+	struct ibv_qp_attr attr = {
+	    .port_num = 1,
+	    .qp_access_flags =
+		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+	    .path_mtu = IBV_MTU_4096,
+	    .max_rd_atomic = 16,
+	    .min_rnr_timer = 12,
+	    .timeout = 14,
+	    .retry_cnt = 7,
+	    .rnr_retry = 7,
+	    .ah_attr = {.is_global = 1,
+			.port_num = 1,
+			.grh = {.hop_limit = HOP_LIMIT, .traffic_class = DSCP << 2}}};
+	struct rig_endpoint endpoint;
+
+	check(rig_qp_endpoint(ends->initiator, &endpoint) == 0, "rig_qp_endpoint");
+	attr.sq_psn = endpoint.psn;
+	modify(ends->verbs_initiator, &attr, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT);
+	modify(ends->verbs_initiator, &attr, IBV_QPS_RTR, IBV_QP_PATH_MTU);
+	modify(ends->verbs_initiator, &attr, IBV_QPS_RTS,
+	       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+		   IBV_QP_MAX_QP_RD_ATOMIC);
+	modify(ends->verbs_target, &attr, IBV_QPS_INIT,
+	       IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	modify(ends->verbs_target, &attr, IBV_QPS_RTR,
+	       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER);
+}
+
+static void dc_verbs(struct ends *ends)
+{
+	struct ibv_qp_init_attr_ex init = {
+	    .qp_type = IBV_QPT_DRIVER,
+	    .send_cq = ends->verbs_cq,
+	    .recv_cq = ends->verbs_cq,
+	    .pd = ends->pd,
+	    .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	    .send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
+	    .cap = {.max_send_wr = DC_ENTRIES / 2, .max_send_sge = 1}};
+	struct mlx5dv_qp_init_attr dc = {
+	    .comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC | MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS,
+	    .dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI,
+			     .dci_streams = {STREAMS_LOG2, FAILED_STREAMS_LOG2}}};
+
+	ends->verbs_initiator = mlx5dv_create_qp(ends->context, &init, &dc);
+	check(ends->verbs_initiator != NULL, "mlx5dv_create_qp");
+	init.comp_mask = IBV_QP_INIT_ATTR_PD;
+	init.send_ops_flags = 0;
+	init.cap = (struct ibv_qp_cap){0};
+	init.srq = ends->verbs_srq;
+	dc = (struct mlx5dv_qp_init_attr){
+	    .comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
+	    .dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCT, .dct_access_key = DC_KEY}};
+	ends->verbs_target = mlx5dv_create_qp(ends->context, &init, &dc);
+	check(ends->verbs_target != NULL, "mlx5dv_create_qp");
+	dc_start_verbs(ends);
+}
+
 static void open_verbs(struct ends *ends)
 {
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
@@ -267,12 +357,15 @@ static void open_verbs(struct ends *ends)
 	check(ends->verbs_qp != NULL, "ibv_create_qp");
 	connect_verbs(ends);
 	datagrams_verbs(ends);
+	dc_verbs(ends);
 	recording = NULL;
 }
 
 static void close_verbs(struct ends *ends)
 {
 	recording = &recordings[LIBMLX5];
+	check(ibv_destroy_qp(ends->verbs_target) == 0, "ibv_destroy_qp");
+	check(ibv_destroy_qp(ends->verbs_initiator) == 0, "ibv_destroy_qp");
 	check(ibv_destroy_ah(ends->verbs_ah) == 0, "ibv_destroy_ah");
 	check(ibv_destroy_qp(ends->verbs_ud) == 0, "ibv_destroy_qp");
 	check(ibv_destroy_srq(ends->verbs_srq) == 0, "ibv_destroy_srq");

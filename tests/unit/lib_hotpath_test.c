@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows that post, receive, ring, poll and arm make no system call and allocate nothing, for every
- * kind of entry, on full and empty rings too. How: a child makes a NIC on a scripted kernel,
+ * kind of entry and queue pair, on full and empty rings too. How: a child makes a NIC on a scripted kernel,
  * enters strict seccomp, under which any call but read, write and exit kills it, and runs them;
  * malloc and its kin are counted by hooks.
  */
@@ -72,6 +72,58 @@ static const struct rig_entry entries[] = {
 
 enum { KINDS = sizeof(entries) / sizeof(entries[0]) };
 
+/* What has an address: a datagram and a DC queue pair, whose receives are shared. */
+struct addressed {
+	struct rig_srq *srq;
+	struct rig_qp *ud;
+	struct rig_qp *initiator;
+	struct rig_ah *ah;
+};
+
+static struct addressed addressed_open(const struct script_rig *rig)
+{
+	struct rig_qp_options options = {.transport = RIG_UD};
+	const struct rig_start start = {.qkey = 1};
+	struct addressed made;
+	struct rig_endpoint self;
+
+	assert_int_equal(rig_srq_create(rig->cq, 15, &made.srq), 0);
+	options.srq = made.srq;
+	assert_int_equal(rig_qp_create_with(rig->cq, 16, 0, &options, &made.ud), 0);
+	options = (struct rig_qp_options){.transport = RIG_DC_INITIATOR};
+	assert_int_equal(rig_qp_create_with(rig->cq, 16, 0, &options, &made.initiator), 0);
+	assert_int_equal(rig_qp_start(made.ud, &start), 0);
+	assert_int_equal(rig_qp_start(made.initiator, &start), 0);
+	assert_int_equal(rig_qp_endpoint(made.ud, &self), 0);
+	assert_int_equal(rig_ah_create(rig->nic, &self.address, NULL, &made.ah), 0);
+	return made;
+}
+
+static int addressed_path(struct script_rig *rig, struct addressed *with)
+{
+	struct rig_wc wc[4];
+
+	for (int round = 0; round < 200; round++) {
+		struct rig_qp *qp = round % 2 ? with->ud : with->initiator;
+		uint16_t index = rig_qp_index(qp, RIG_RING_SEND), slot = rig_srq_index(with->srq);
+		struct cqe64 cqe = {.wqe_counter = be16_from(slot)};
+		struct rig_entry entry = entries[round / 2 % KINDS];
+
+		entry.ah = with->ah;
+		entry.op = qp == with->ud ? RIG_SEND : entry.op;
+		if (rig_qp_post(qp, &entry) || rig_qp_ring(qp) ||
+		    rig_srq_receive(with->srq, pieces, 3))
+			return __LINE__;
+		script_done(0, qp == with->ud ? 1 : 2, index);
+		script_complete(0, 1, cqe, CQE_RESP_SEND);
+		if (rig_cq_poll(rig->cq, wc, 4) != 2 || wc[1].index != slot)
+			return __LINE__;
+	}
+	while (rig_srq_receive(with->srq, pieces, 1) == 0)
+		;
+	return rig_srq_room(with->srq) == 0 ? 0 : __LINE__;
+}
+
 /* data_path - 0 if all went as it should; otherwise the line of what did not. */
 static int data_path(struct script_rig *rig)
 {
@@ -108,9 +160,11 @@ static int data_path(struct script_rig *rig)
 static void no_allocation(void **state)
 {
 	struct script_rig rig = script_rig_open(64, 64);
+	struct addressed with = addressed_open(&rig);
 	unsigned int before = allocations;
 
 	(void)state;
+	assert_int_equal(addressed_path(&rig, &with), 0);
 	assert_int_equal(data_path(&rig), 0);
 	assert_int_equal(allocations - before, 0);
 	script_rig_close(&rig);
@@ -124,13 +178,15 @@ static void no_allocation(void **state)
 static void strict_child(bool one_call_too_many)
 {
 	struct script_rig rig = script_rig_open(64, 64);
+	struct addressed with = addressed_open(&rig);
 	int line;
 
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 		_exit(77);
 	if (one_call_too_many)
 		syscall(SYS_getppid);
-	line = data_path(&rig);
+	line = addressed_path(&rig, &with);
+	line = line ? line : data_path(&rig);
 	syscall(SYS_exit, line ? 1 : 0);
 }
 

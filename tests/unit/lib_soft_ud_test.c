@@ -7,6 +7,7 @@
 #include "tests/support/soft_pair.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -426,6 +427,87 @@ static void test_a_failed_queue_pair_leaves_the_rest(void **state)
 	assert_int_equal(rig_srq_room(srq), 2);
 }
 
+enum { MESSAGES = 20000 };
+
+static struct {
+	struct rig_srq *srq;
+	_Atomic int posted;
+	_Atomic int failures;
+} posters;
+
+static void *post_receives(void *arg)
+{
+	struct rig_local local = soft_local(&soft.b, 0, 64);
+
+	(void)arg;
+	while (posters.posted < MESSAGES) {
+		int err = rig_srq_receive(posters.srq, &local, 1);
+
+		if (err == -EAGAIN)
+			sched_yield();
+		else if (err)
+			posters.failures++;
+		else
+			posters.posted++;
+	}
+	return NULL;
+}
+
+static void *poll_receives(void *arg)
+{
+	struct rig_wc wc[8];
+	int count, taken = 0;
+
+	(void)arg;
+	while (taken < MESSAGES && posters.failures == 0) {
+		count = rig_cq_poll(soft.b.cq, wc, 8);
+		for (int i = 0; i < count; i++)
+			posters.failures += wc[i].status != RIG_OK || wc[i].index > 7;
+		posters.failures += count < 0;
+		taken += count > 0 ? count : 0;
+		if (count == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* One thread posts shared receives, another polls their completions, a third sends. */
+static void test_posted_and_polled_by_two_threads(void **state)
+{
+	const uint64_t data = 1;
+	const struct rig_entry entry = {.op = RIG_SEND,
+					.flags = RIG_SIGNAL_F | RIG_INLINE_F,
+					.inline_data = &data,
+					.inline_len_bytes = 8};
+	struct rig_qp_options options = {.transport = RIG_RC};
+	struct rig_endpoint ends[2];
+	pthread_t threads[2];
+
+	(void)state;
+	soft_sides(ENTRIES, RECEIVES);
+	posters.posted = posters.failures = 0;
+	options.srq = posters.srq = srq_on(soft.b.cq, 7);
+	assert_int_equal(rig_qp_destroy(soft.b.qp), 0);
+	assert_int_equal(rig_qp_create_with(soft.b.cq, ENTRIES, 0, &options, &soft.b.qp), 0);
+	assert_int_equal(rig_qp_endpoint(soft.a.qp, &ends[0]), 0);
+	assert_int_equal(rig_qp_endpoint(soft.b.qp, &ends[1]), 0);
+	assert_int_equal(rig_qp_connect(soft.a.qp, RIG_LOCAL, &ends[1], NULL), 0);
+	assert_int_equal(rig_qp_connect(soft.b.qp, RIG_LOCAL, &ends[0], NULL), 0);
+	assert_int_equal(pthread_create(&threads[0], NULL, post_receives, NULL), 0);
+	assert_int_equal(pthread_create(&threads[1], NULL, poll_receives, NULL), 0);
+	for (int i = 0; i < MESSAGES / 8; i++) {
+		for (int j = 0; j < 8; j++)
+			assert_int_equal(rig_qp_post(soft.a.qp, &entry), 0);
+		assert_int_equal(rig_qp_ring(soft.a.qp), 0);
+		for (int j = 0; j < 8; j++)
+			soft_done(&soft.a);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(posters.failures, 0);
+	assert_int_equal(rig_srq_room(posters.srq), 7);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +523,7 @@ int main(int argc, char **argv)
 	    SOFT_TEST(test_receives_are_shared),
 	    SOFT_TEST(test_the_limit_comes_as_an_event),
 	    SOFT_TEST(test_a_failed_queue_pair_leaves_the_rest),
+	    SOFT_TEST(test_posted_and_polled_by_two_threads),
 	};
 
 	proc_main(argc, argv);

@@ -40,6 +40,10 @@
 	X(req_transport_retries_exceeded) \
 	X(req_rnr_retries_exceeded)       \
 	X(roce_adp_retrans)               \
+	X(rp_cnp_ignored)                 \
+	X(rp_cnp_handled)                 \
+	X(np_ecn_marked_roce_packets)     \
+	X(np_cnp_sent)                    \
 	X(rx_icrc_encapsulated)
 
 /* And below ports/1/counters [linux infiniband core/sysfs.c]; data in units of 4 bytes. */

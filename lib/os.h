@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct stats_flow; /* [abi/stats.h] */
+
 struct lib_os {
 	void *ctx;
 	/* path: "/dev/infiniband/uverbsN". */
@@ -39,6 +41,13 @@ struct lib_os {
 	 * is held.
 	 */
 	void (*progress)(void *ctx);
+	/*
+	 * Optional, NULL on hardware. flows: some of the NIC's queue pairs and destinations, from
+	 * number *from on, at most max of them; returns how many. *from is then where to go on, 0:
+	 * these were the last. qp_flow: that of one queue pair. -errno.
+	 */
+	int (*flows)(void *ctx, uint32_t *from, struct stats_flow *flows, uint32_t max);
+	int (*qp_flow)(void *ctx, uint32_t qpn, struct stats_flow *flow);
 };
 
 /* libc and the kernel. */

@@ -583,7 +583,7 @@ const struct nic_counters *nic_counters(const struct nic *nic);
 void nic_stats(const struct nic *nic, uint64_t counters[static STATS_COUNT]);
 uint32_t nic_stats_flows(struct nic *nic, uint32_t *from, struct stats_flow *flows,
 			 uint32_t count_max, uint64_t now_ns);
-int nic_stats_qp(const struct nic *nic, uint32_t qpn, struct stats_flow *flow);
+int nic_stats_qp(struct nic *nic, uint32_t qpn, uint64_t now_ns, struct stats_flow *flow);
 
 /* Walks every object and ASSERTs the core's own invariants (not what an application wrote). */
 void nic_check(const struct nic *nic);

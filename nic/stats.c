@@ -23,6 +23,8 @@ static void take_requester(const struct nic_counters *c, uint64_t v[static STATS
 	v[STATS_req_transport_retries_exceeded] = c->req_retries_exceeded;
 	v[STATS_req_rnr_retries_exceeded] = c->req_rnr_exceeded;
 	v[STATS_roce_adp_retrans] = c->ack_probes;
+	v[STATS_rp_cnp_ignored] = c->rp_cnp_ignored;
+	v[STATS_rp_cnp_handled] = c->rp_cnp_handled;
 }
 
 static void take_responder(const struct nic_counters *c, uint64_t v[static STATS_COUNT])
@@ -37,6 +39,8 @@ static void take_responder(const struct nic_counters *c, uint64_t v[static STATS
 	v[STATS_resp_cqe_error] = c->resp_cqe_error + c->resp_cqe_flush;
 	v[STATS_resp_cqe_flush_error] = c->resp_cqe_flush;
 	v[STATS_resp_remote_access_errors] = c->tx_nak_access;
+	v[STATS_np_ecn_marked_roce_packets] = c->np_ecn_marked_roce_packets;
+	v[STATS_np_cnp_sent] = c->np_cnp_sent;
 }
 
 /* Those of the wire are its own to count. */
@@ -120,23 +124,6 @@ static bool is_connected(const struct nic_qp *qp)
 	       qp->state != NIC_QP_RESET && qp->state != NIC_QP_INIT;
 }
 
-static void flow_of_qp(const struct nic_qp *qp, struct stats_flow *flow)
-{
-	*flow = (struct stats_flow){
-	    .qpn = qp->number,
-	    .type = type_of((enum nic_qp_type)qp->type),
-	    .state = state_of((enum nic_qp_state)qp->state),
-	    .qp = qp->counters,
-	};
-	if (!is_connected(qp))
-		return;
-	flow->dest_qpn = qp->params.dest_qpn;
-	flow->sl = qp->params.path.sl;
-	flow->sgid_index = qp->params.path.sgid_index;
-	flow->dlid = qp->params.path.dlid;
-	memcpy(flow->dgid, qp->params.path.dgid, sizeof(flow->dgid));
-}
-
 static void flow_of_cc(const struct nic_flow_stats *stats, struct stats_flow *flow)
 {
 	const struct nic_flow_counters *c = &stats->counters;
@@ -153,6 +140,28 @@ static void flow_of_cc(const struct nic_flow_stats *stats, struct stats_flow *fl
 #undef X
 }
 
+static void flow_of_qp(struct nic *nic, const struct nic_qp *qp, uint64_t now_ns,
+		       struct stats_flow *flow)
+{
+	struct nic_flow_stats stats;
+
+	*flow = (struct stats_flow){
+	    .qpn = qp->number,
+	    .type = type_of((enum nic_qp_type)qp->type),
+	    .state = state_of((enum nic_qp_state)qp->state),
+	    .qp = qp->counters,
+	};
+	if (!is_connected(qp))
+		return;
+	if (nic_qp_flow_stats(nic, qp->number, now_ns, &stats) == 0)
+		flow_of_cc(&stats, flow);
+	flow->dest_qpn = qp->params.dest_qpn;
+	flow->sl = qp->params.path.sl;
+	flow->sgid_index = qp->params.path.sgid_index;
+	flow->dlid = qp->params.path.dlid;
+	memcpy(flow->dgid, qp->params.path.dgid, sizeof(flow->dgid));
+}
+
 static void flow_of_dest(const struct nic_dest_key *key, const struct nic_flow_stats *stats,
 			 struct stats_flow *flow)
 {
@@ -163,14 +172,14 @@ static void flow_of_dest(const struct nic_dest_key *key, const struct nic_flow_s
 }
 
 /* Queue pairs from row *row on; whether all have been looked at. */
-static bool look_at_qps(const struct nic *nic, uint32_t *row, struct stats_flow *flows,
-			uint32_t count_max, uint32_t *count)
+static bool look_at_qps(struct nic *nic, uint32_t *row, struct stats_flow *flows,
+			uint32_t count_max, uint64_t now_ns, uint32_t *count)
 {
 	for (uint32_t i = 0; i < LOOKS_MAX && *count < count_max; i++) {
 		if (*row >= nic->qp_slots.fresh)
 			return true;
 		if (nic->qps[*row].live)
-			flow_of_qp(&nic->qps[*row], &flows[(*count)++]);
+			flow_of_qp(nic, &nic->qps[*row], now_ns, &flows[(*count)++]);
 		(*row)++;
 	}
 	return *row >= nic->qp_slots.fresh;
@@ -184,7 +193,7 @@ uint32_t nic_stats_flows(struct nic *nic, uint32_t *from, struct stats_flow *flo
 	uint32_t count = 0, cursor;
 
 	if (*from < STATS_DEST_FIRST) {
-		if (look_at_qps(nic, from, flows, count_max, &count))
+		if (look_at_qps(nic, from, flows, count_max, now_ns, &count))
 			*from = STATS_DEST_FIRST;
 		return count;
 	}
@@ -195,12 +204,12 @@ uint32_t nic_stats_flows(struct nic *nic, uint32_t *from, struct stats_flow *flo
 	return count;
 }
 
-int nic_stats_qp(const struct nic *nic, uint32_t qpn, struct stats_flow *flow)
+int nic_stats_qp(struct nic *nic, uint32_t qpn, uint64_t now_ns, struct stats_flow *flow)
 {
 	const struct nic_qp *qp = nic_qp_find(nic, qpn);
 
 	if (!qp)
 		return -EINVAL;
-	flow_of_qp(qp, flow);
+	flow_of_qp(nic, qp, now_ns, flow);
 	return 0;
 }

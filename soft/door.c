@@ -231,6 +231,32 @@ static void door_progress(void *ctx)
 		host_port_progress(door->port->host);
 }
 
+static int door_flows(void *ctx, uint32_t *from, struct stats_flow *flows, uint32_t max)
+{
+	struct soft_door *door = ctx;
+	uint32_t count;
+
+	if (soft_port_forked(door->port))
+		return -ENODEV;
+	soft_port_lock(door->port);
+	count = nic_stats_flows(door->port->nic, from, flows, max, host_now_ns());
+	soft_port_unlock(door->port);
+	return (int)count;
+}
+
+static int door_qp_flow(void *ctx, uint32_t qpn, struct stats_flow *flow)
+{
+	struct soft_door *door = ctx;
+	int error;
+
+	if (soft_port_forked(door->port))
+		return -ENODEV;
+	soft_port_lock(door->port);
+	error = nic_stats_qp(door->port->nic, qpn, host_now_ns(), flow);
+	soft_port_unlock(door->port);
+	return error;
+}
+
 /* ---- the doors of this process ------------------------------------------------------------------
  */
 
@@ -295,6 +321,8 @@ static int door_make(const struct soft_nic *nic, struct soft_door **door, char *
 	    .sysfs_read = door_sysfs_read,
 	    .sysfs_list = door_sysfs_list,
 	    .progress = door_progress,
+	    .flows = door_flows,
+	    .qp_flow = door_qp_flow,
 	};
 	*door = made;
 	return 0;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "nic/nic_priv.h"
+#include "tests/support/fake_net.h"
 #include "tests/support/nic_bed.h"
 
 enum { TIMEOUT_NS = 67108864 };
@@ -32,7 +33,7 @@ static struct stats_flow flow(const struct bed *b, uint32_t nic, uint32_t qpn)
 {
 	struct stats_flow flow;
 
-	assert_int_equal(nic_stats_qp(b->w->nics[nic], qpn, &flow), 0);
+	assert_int_equal(nic_stats_qp(b->w->nics[nic], qpn, 1, &flow), 0);
 	return flow;
 }
 
@@ -265,7 +266,7 @@ static void a_new_queue_pair(void **state)
 	assert_int_equal(flow(&b, 0, a->qpn).qp.tx_packets, 1);
 	attr = attr_of(b.w->nics[0], a->qpn);
 	assert_int_equal(nic_qp_destroy(b.w->nics[0], a->qpn), 0);
-	assert_int_equal(nic_stats_qp(b.w->nics[0], a->qpn, &(struct stats_flow){0}), -EINVAL);
+	assert_int_equal(nic_stats_qp(b.w->nics[0], a->qpn, 1, &(struct stats_flow){0}), -EINVAL);
 	for (uint32_t qpn = 0; qpn != a->qpn;)
 		assert_int_equal(nic_qp_create(b.w->nics[0], &attr, &qpn), 0);
 	assert_int_equal(nic_qp_find(b.w->nics[0], a->qpn)->index, index);
@@ -349,6 +350,68 @@ static void destinations(void **state)
 	bed_close(&b);
 }
 
+/* Every second packet is marked. What one end says of them is what the other end was told:
+ * np_cnp_sent <= np_ecn_marked_roce_packets, and where no packet is lost the notifications that
+ * were sent have come. */
+static void marks(void **state)
+{
+	static const struct nic_config config = {
+	    .qp_count_max = 4096,
+	    .cq_count_max = 64,
+	    .mkey_count_max = 64,
+	    .pd_count_max = 4,
+	    .mtu_max_bytes = 4096,
+	    .rd_atomic_max = 16,
+	    .message_max_bytes_log2 = 31,
+	    .cc_algorithm = NIC_CC_DCQCN,
+	    .line_rate_bps = 40000000000ull,
+	};
+	struct bed b = {.w = fake_world_new(&config)};
+	struct stats_flow at_a, at_b;
+	uint32_t marked = 0;
+	uint8_t gid[16];
+
+	(void)state;
+	b.w->alien = true;
+	b.w->window_bytes = 64 * 1024;
+	for (uint32_t i = 0; i < 2; i++) {
+		fake_gid(b.w, gid, i);
+		nic_gid_set(b.w->nics[i], 0, gid);
+	}
+	fake_pair_connect(b.w, &b.pair, NULL);
+	b.src = fake_region(b.w, 0, 1 << 20, BED_LOCAL);
+	b.dst = fake_region(b.w, 1, 1 << 20, BED_ALL);
+	for (uint32_t step = 0; step < 4000; step++) {
+		if (step % 100 == 0)
+			bed_post(&b, WQE_OP_WRITE, 8 * 1024);
+		fake_advance(b.w, 500);
+		if (b.w->queue_count == 0)
+			continue;
+		if (b.w->queue[0]->from == 0 && b.w->queue[0]->path.ecn == ROCE_ECN_ECT_0 &&
+		    step % 2) {
+			fake_mark(b.w, 0);
+			marked++;
+		}
+		fake_deliver(b.w, 0);
+	}
+	fake_settle(b.w);
+	assert_true(marked > 20 && B(np_cnp_sent) > 1);
+	assert_int_equal(B(np_ecn_marked_roce_packets), marked);
+	assert_true(B(np_cnp_sent) < B(np_ecn_marked_roce_packets));
+	assert_int_equal(A(rp_cnp_handled) + A(rp_cnp_ignored), B(np_cnp_sent));
+	assert_int_equal(A(np_cnp_sent) + B(rp_cnp_handled), 0);
+	/* And the queue pairs have what the port has. */
+	assert_int_equal(nic_stats_qp(b.w->nics[0], b.pair.a.qpn, b.w->now_ns, &at_a), 0);
+	assert_int_equal(nic_stats_qp(b.w->nics[1], b.pair.b.qpn, b.w->now_ns, &at_b), 0);
+	assert_true(at_a.has_cc && at_b.has_cc);
+	assert_int_equal(at_a.algorithm, NIC_CC_DCQCN);
+	assert_int_equal(at_b.cc.marks, marked);
+	assert_int_equal(at_b.cc.cnps_sent, B(np_cnp_sent));
+	assert_int_equal(at_a.cc.cnps_handled, A(rp_cnp_handled));
+	assert_true(at_a.paced && at_a.rate_bps < config.line_rate_bps);
+	fake_world_free(b.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +427,7 @@ int main(void)
 	    cmocka_unit_test(a_new_queue_pair),
 	    cmocka_unit_test(parts),
 	    cmocka_unit_test(destinations),
+	    cmocka_unit_test(marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

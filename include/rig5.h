@@ -717,7 +717,7 @@ struct rig_flow {
 	/* What congestion control does: a rate that it is held to, in bits a second; 0: it is not
 	 * held back. The round trip; 0: not measured. */
 	enum rig_congestion congestion;
-	bool mapped;                /* a destination that an address handle has given its algorithm */
+	bool mapped;                /* an address handle gave this destination its algorithm */
 	uint64_t rate_bps;
 	uint64_t rtt_ns;
 	uint64_t marks;             /* packets that came marked, of congestion, from there */
@@ -733,8 +733,8 @@ struct rig_flow {
 };
 
 /*
- * rig_nic_flows - the queue pairs of the NIC in this process, whoever made them, and behind them the
- * destinations that it knows. Parts of up to 64 are of one moment.
+ * rig_nic_flows - the queue pairs of the NIC in this process, whoever made them, and behind them
+ * the destinations that it knows. Parts of up to 64 are of one moment.
  *   flows  array of at least max; [0, n) is written.
  * Returns how many there are, which may be more than max; -EOPNOTSUPP: only the software NIC can
  * tell. Any thread. Cost: the NIC's lock, some microseconds for 64.

@@ -702,13 +702,6 @@ struct rig_counter {
  */
 int rig_nic_counters(struct rig_nic *nic, struct rig_counter *counters, int max);
 
-enum rig_congestion {
-	RIG_CONGESTION_NONE,
-	RIG_CONGESTION_DCQCN,
-	RIG_CONGESTION_RTT,
-	RIG_CONGESTION_OTHER,
-};
-
 /* A queue pair, or one destination of those that have no single peer, as it is now. */
 struct rig_flow {
 	uint32_t qp;                /* number; 0: a destination */
@@ -716,7 +709,7 @@ struct rig_flow {
 	struct rig_address address; /* of the peer; zero: there is none */
 	/* What congestion control does: a rate that it is held to, in bits a second; 0: it is not
 	 * held back. The round trip; 0: not measured. */
-	enum rig_congestion congestion;
+	enum rig_cc cc;
 	bool mapped;                /* an address handle gave this destination its algorithm */
 	uint64_t rate_bps;
 	uint64_t rtt_ns;

@@ -66,25 +66,13 @@ int rig_nic_counters(struct rig_nic *nic, struct rig_counter *counters, int max)
 
 /* ---- flows ----------------------------------------------------------------------------------- */
 
-static enum rig_congestion congestion_of(const struct stats_flow *from)
-{
-	static const enum rig_congestion algorithms[] = {RIG_CONGESTION_NONE, RIG_CONGESTION_DCQCN,
-							 RIG_CONGESTION_RTT};
-
-	if (!from->has_cc)
-		return RIG_CONGESTION_NONE;
-	return from->algorithm < sizeof(algorithms) / sizeof(algorithms[0])
-		   ? algorithms[from->algorithm]
-		   : RIG_CONGESTION_OTHER;
-}
-
 static void flow_of(const struct rig_nic *nic, const struct stats_flow *from, struct rig_flow *flow)
 {
 	*flow = (struct rig_flow){
 	    .qp = from->qpn,
 	    .remote_qp = from->dest_qpn,
 	    .address = {.link = nic->port.link},
-	    .congestion = congestion_of(from),
+	    .cc = from->has_cc ? (enum rig_cc)from->algorithm : RIG_CC_NONE,
 	    .mapped = from->mapped,
 	    .rate_bps = from->has_cc && from->paced ? from->rate_bps : 0,
 	    .rtt_ns = from->rtt_ns,

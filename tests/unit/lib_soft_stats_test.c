@@ -78,7 +78,7 @@ static void test_flows(void **state)
 	assert_int_equal(flow.sent_bytes, 700);
 	assert_int_equal(flow.sent_packets, 7);
 	assert_int_equal(flow.retransmits + flow.timeouts + flow.marks, 0);
-	assert_int_equal(flow.congestion, RIG_CONGESTION_NONE);
+	assert_int_equal(flow.cc, RIG_CC_NONE);
 	assert_int_equal(flow.rate_bps, 0);
 	assert_int_equal(rig_qp_flow(soft.b.qp, &flow), 0);
 	assert_int_equal(flow.received_bytes, 700);

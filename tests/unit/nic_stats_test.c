@@ -314,7 +314,7 @@ static void parts(void **state)
 	bed_close(&b);
 }
 
-/* Destinations come behind the queue pairs, each once. */
+/* Destinations come behind the queue pairs, each once, each with its own algorithm. */
 static void destinations(void **state)
 {
 	enum { COUNT = 150, PART = 64 };
@@ -327,7 +327,8 @@ static void destinations(void **state)
 	for (int i = 0; i < COUNT; i++) {
 		struct nic_dest_key key = {.dgid = {[14] = (uint8_t)i, [15] = 1}, .sl = 3};
 
-		assert_int_equal(nic_dest_map(nic, &key, NIC_CC_DCQCN, 1, &mapping), 0);
+		assert_int_equal(
+		    nic_dest_map(nic, &key, i % 2 ? NIC_CC_RTT : NIC_CC_DCQCN, 1, &mapping), 0);
 	}
 	do {
 		uint32_t got = nic_stats_flows(nic, &from, flows, PART, 1);
@@ -338,9 +339,10 @@ static void destinations(void **state)
 				assert_int_equal(seen, 0);
 				continue;
 			}
-			assert_int_equal(flows[i].dgid[14], seen++);
+			assert_int_equal(flows[i].dgid[14], seen);
 			assert_true(flows[i].has_cc && flows[i].mapped);
-			assert_int_equal(flows[i].algorithm, NIC_CC_DCQCN);
+			assert_int_equal(flows[i].algorithm,
+					 seen++ % 2 ? NIC_CC_RTT : NIC_CC_DCQCN);
 			assert_int_equal(flows[i].sl, 3);
 		}
 		calls++;

@@ -42,8 +42,10 @@
  * number is unsigned.
  *
  * Failures. A request that fails takes its queue pair with it: what was posted behind it, and all
- * receives, complete as RIG_FLUSHED, and nothing more is run. Destroy the queue pair, make another,
- * exchange endpoints and connect again; regions and the completion queue stay good.
+ * receives of its own, complete as RIG_FLUSHED, and nothing more is run. Of a datagram queue pair
+ * that is true of entries and receives apart; see struct rig_qp_options for streams. Destroy the
+ * queue pair, make another, exchange endpoints and connect again; regions and the completion queue
+ * stay good.
  *
  * Cost. On hardware rig_qp_post, _receive, _ring, rig_srq_receive, rig_cq_poll and _arm make no
  * system call, take no lock and allocate nothing. On the software NIC the pass that they lend may

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows that post, receive, ring, poll and arm make no system call and allocate nothing, for every
- * kind of entry and queue pair, on full and empty rings too. How: a child makes a NIC on a scripted kernel,
- * enters strict seccomp, under which any call but read, write and exit kills it, and runs them;
- * malloc and its kin are counted by hooks.
+ * kind of entry and queue pair, on full and empty rings too. How: a child makes a NIC on a scripted
+ * kernel, enters strict seccomp, under which any call but read, write and exit kills it, and runs
+ * them; malloc and its kin are counted by hooks.
  */
 #include <setjmp.h>
 #include <stdarg.h>

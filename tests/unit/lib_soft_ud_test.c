@@ -427,7 +427,67 @@ static void test_a_failed_queue_pair_leaves_the_rest(void **state)
 	assert_int_equal(rig_srq_room(srq), 2);
 }
 
-enum { MESSAGES = 20000 };
+/* ---- InfiniBand ------------------------------------------------------------------------------ */
+
+static int infiniband_setup(void **state)
+{
+	(void)state;
+	if (strcmp(proc_nic(), "soft0") != 0)
+		skip();
+	(void)proc_new_infiniband();
+	soft = (struct soft_bed){0};
+	if (rig_open("soft0", &soft.nic) || rig_nic_info(soft.nic, &soft.info))
+		fail_msg("%s", rig_error());
+	return 0;
+}
+
+/* By LID alone there is no GRH: its 40 bytes are left alone, and the source is a LID. */
+static void test_infiniband_goes_by_lid(void **state)
+{
+	struct rig_ah *ah = datagrams();
+	struct rig_entry entry = to_b(ah, 0, 100);
+	struct rig_address source;
+	struct rig_wc wc;
+
+	(void)state;
+	fill(&soft.a, 100);
+	memset(soft.b.mem, 0xee, 256);
+	soft_receive(&soft.b, 0, GRH + 100);
+	soft_post(&soft.a, &entry);
+	soft_done(&soft.a);
+	wc = soft_done(&soft.b);
+	assert_int_equal(wc.flags, 0);
+	assert_int_equal(wc.len_bytes, GRH + 100);
+	assert_int_equal(wc.source_lid, soft.info.address.lid);
+	assert_int_equal(soft.b.mem[GRH - 1], 0xee);
+	assert_memory_equal(soft.b.mem + GRH, soft.a.mem, 100);
+	assert_int_equal(rig_wc_source(&wc, soft.b.mem, &source), 0);
+	assert_memory_equal(&source, &soft.info.address, sizeof(source));
+}
+
+/* A group has a LID and a GID, and its datagrams a GRH. */
+static void test_infiniband_groups(void **state)
+{
+	const struct rig_address group = {
+	    .link = RIG_LINK_INFINIBAND, .lid = 0xc005, .gid = {0xff, 0x12, [15] = 5}};
+	struct rig_entry entry;
+	struct rig_wc wc;
+
+	(void)state;
+	datagrams();
+	entry = to_b(handle_of(&group), 0, 8);
+	entry.remote_qp = 0xffffff;
+	assert_int_equal(rig_qp_attach(soft.b.qp, &group), 0);
+	soft_receive(&soft.b, 0, GRH + 8);
+	soft_post(&soft.a, &entry);
+	soft_done(&soft.a);
+	wc = soft_done(&soft.b);
+	assert_int_equal(wc.flags, RIG_WC_GRH_F);
+	assert_int_equal(wc.source_qp, rig_qp_number(soft.a.qp));
+	assert_memory_equal(soft.b.mem + 24, group.gid, 16);
+}
+
+enum { MESSAGES = 4000 };
 
 static struct {
 	struct rig_srq *srq;
@@ -524,6 +584,10 @@ int main(int argc, char **argv)
 	    SOFT_TEST(test_the_limit_comes_as_an_event),
 	    SOFT_TEST(test_a_failed_queue_pair_leaves_the_rest),
 	    SOFT_TEST(test_posted_and_polled_by_two_threads),
+	    cmocka_unit_test_setup_teardown(test_infiniband_goes_by_lid, infiniband_setup,
+					    soft_teardown),
+	    cmocka_unit_test_setup_teardown(test_infiniband_groups, infiniband_setup,
+					    soft_teardown),
 	};
 
 	proc_main(argc, argv);

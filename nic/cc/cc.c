@@ -164,13 +164,14 @@ void cc_pace(struct nic_cc *cc, bool paced, uint64_t now_ns)
 	cc->level_at_ns = now_ns;
 }
 
-/* Who does not ask before it sends fills the bucket no further than this. */
-#define LEVEL_MAX (1ull << 62)
+/* Who does not ask before it sends fills the bucket no further than this, and no sum overflows. */
+#define LEVEL_MAX  (1ull << 62)
+#define PACKET_MAX (1u << 28)
 
 static void fill(struct nic_cc *cc, uint32_t bytes, uint64_t now_ns)
 {
 	drain(cc, now_ns);
-	cc->level += bytes * (8 * CC_NS_PER_S);
+	cc->level += (bytes < PACKET_MAX ? bytes : PACKET_MAX) * (8 * CC_NS_PER_S);
 	if (cc->level > LEVEL_MAX)
 		cc->level = LEVEL_MAX;
 }

@@ -124,7 +124,7 @@ static void cut(struct nic_cc *cc, uint64_t now_ns)
 	uint64_t most_bps = rate_bps * (100 - p->rpg_min_dec_fac) / 100;
 	uint64_t less_bps;
 
-	if (p->clamp_tgt_rate || d->byte_count > 0 || d->cut_count == 0 ||
+	if (p->clamp_tgt_rate || d->byte_count > 0 ||
 	    (p->clamp_tgt_rate_after_time_inc && d->timer_count > 0))
 		d->target_bps = rate_bps;
 	less_bps =

@@ -185,6 +185,26 @@ static void a_pause_proves_nothing(void **state)
 	assert_true(cc.rate_bps > rate_bps);
 }
 
+/* What a pause leaves as it was: alpha, and the time until the next cut. */
+static void a_pause_keeps_the_clocks(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_paper, 40 * GBPS);
+
+	(void)state;
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_idle(&cc, 10 * US);
+	nic_cc_on_send(&cc, 1000, 100 * MS);
+	nic_cc_on_cnp(&cc, 100 * MS + 10 * US);
+	assert_int_equal(cc.rate_bps, 10 * GBPS);
+	cc = started(&nic_cc_vendor, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_idle(&cc, 1 * US);
+	nic_cc_on_send(&cc, 1000, 10 * MS);
+	nic_cc_on_cnp(&cc, 10 * MS + 1 * US);
+	assert_int_equal(cc.dcqcn.cut_count, 1);
+	assert_int_equal(nic_cc_deadline(&cc), 10 * MS + 3 * US);
+}
+
 /* A notification for the last packets of a flow starts nothing that runs for ever. */
 static void a_late_notification_starts_no_clock(void **state)
 {
@@ -307,6 +327,54 @@ static void other_knobs(void **state)
 	assert_int_equal(nic_cc_may_send(&cc, 0), 800); /* 8,000 bits at 10 Gb/s, never faster */
 }
 
+/* Bytes since the last cut, too, set the target anew. */
+static void target_after_bytes(void **state)
+{
+	struct nic_cc cc = started(&nic_cc_vendor, 100 * GBPS);
+
+	(void)state;
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_send(&cc, 32767 * 64, 100 * US);
+	assert_int_equal(cc.dcqcn.byte_count, 1);
+	nic_cc_on_cnp(&cc, 150 * US);
+	assert_int_equal(cc.dcqcn.target_bps, 75 * GBPS);
+}
+
+/* Without a timer only bytes raise the rate. */
+static void no_timer(void **state)
+{
+	struct nic_cc_params params = nic_cc_vendor;
+	struct nic_cc cc;
+
+	(void)state;
+	params.dcqcn.rpg_time_reset_us = 0;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	assert_true(nic_cc_deadline(&cc) == NIC_CC_NEVER);
+	nic_cc_expire(&cc, 1000 * MS);
+	assert_int_equal(cc.rate_bps, 50 * GBPS);
+}
+
+/* At full rate the timer's events are counted at once, but none from after a cut that was put off:
+ * here one that takes nothing, in a period longer than the timer's. */
+static void a_cut_among_the_events(void **state)
+{
+	struct nic_cc_params params = nic_cc_vendor;
+	struct nic_cc cc;
+
+	(void)state;
+	params.dcqcn.rpg_gd = 60;
+	params.dcqcn.dce_tcp_g = 1024;
+	params.dcqcn.rate_reduce_monitor_period_us = 1000;
+	cc = started(&params, 100 * GBPS);
+	nic_cc_on_cnp(&cc, 0);
+	nic_cc_on_cnp(&cc, 1 * US);
+	nic_cc_expire(&cc, 1500 * US);
+	assert_int_equal(cc.dcqcn.cut_count, 2);
+	assert_int_equal(cc.dcqcn.timer_count, 1);
+	assert_int_equal(nic_cc_deadline(&cc), 1600 * US);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,12 +386,16 @@ int main(void)
 	    cmocka_unit_test(one_cut_in_a_period),
 	    cmocka_unit_test(the_rate_moves_who_waits),
 	    cmocka_unit_test(a_pause_proves_nothing),
+	    cmocka_unit_test(a_pause_keeps_the_clocks),
 	    cmocka_unit_test(a_late_notification_starts_no_clock),
 	    cmocka_unit_test(not_paced_before_the_first),
 	    cmocka_unit_test(the_floor_knows_the_timeout),
 	    cmocka_unit_test(bytes_sent_again_count),
 	    cmocka_unit_test(first_rate),
 	    cmocka_unit_test(other_knobs),
+	    cmocka_unit_test(target_after_bytes),
+	    cmocka_unit_test(no_timer),
+	    cmocka_unit_test(a_cut_among_the_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,6 +226,39 @@ static void below_one_packet(void **state)
 	assert_int_equal(nic_cc_window_packets(&cc), 1);
 }
 
+/* A window that is more than the line carries is paced at the line's rate. */
+static void never_above_the_line(void **state)
+{
+	struct nic_cc cc = with_window(100 * PACKET);
+
+	(void)state;
+	nic_cc_on_ack(&cc, 10 * US, 1, 0, 100 * US);
+	assert_int_equal(nic_cc_rate_bps(&cc), flow.line_rate_bps);
+}
+
+/* Samples that are shorter than a way can be are none; on a long way a pause is longer. */
+static void long_and_short_ways(void **state)
+{
+	struct nic_cc_params params = nic_cc_paper;
+	struct nic_cc cc;
+
+	(void)state;
+	params.rtt.min_valid_ns = 5000;
+	nic_cc_init(&cc, NIC_CC_RTT, &params, &flow, 0);
+	nic_cc_on_ack(&cc, 4999, 1, 0, 10 * US);
+	assert_int_equal(nic_cc_rtt_ns(&cc), 0);
+	nic_cc_on_ack(&cc, 5000, 1, 0, 20 * US);
+	assert_int_equal(nic_cc_rtt_ns(&cc), 5000);
+	cc = with_window(16 * PACKET);
+	nic_cc_on_ack(&cc, 2 * MS, 1, 0, 3 * MS);
+	nic_cc_on_send(&cc, 1000, 4 * MS);
+	cc.rtt.window_q16 = 100 * PACKET;
+	nic_cc_on_send(&cc, 1000, 12 * MS); /* not longer than four round trips */
+	assert_int_equal(cc.rtt.window_q16, 100 * PACKET);
+	nic_cc_on_send(&cc, 1000, 20 * MS + 1);
+	assert_int_equal(cc.rtt.window_q16, 40 * PACKET);
+}
+
 static void notifications_are_ignored(void **state)
 {
 	struct nic_cc cc = with_window(10 * PACKET);
@@ -250,6 +283,8 @@ int main(void)
 	    cmocka_unit_test(it_starts_with_one_product),
 	    cmocka_unit_test(a_window_is_spread_over_the_round_trip),
 	    cmocka_unit_test(below_one_packet),
+	    cmocka_unit_test(never_above_the_line),
+	    cmocka_unit_test(long_and_short_ways),
 	    cmocka_unit_test(notifications_are_ignored),
 	};
 

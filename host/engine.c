@@ -7,6 +7,7 @@
 #include "host/port.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -29,7 +30,13 @@ enum {
 	RETRY_NS = 50000,      /* when to try again to send what a socket did not take */
 	NAP_MIN_NS =
 	    50000, /* how long the engine sleeps that is not told of doorbells: at first, */
-	NAP_MAX_NS = 10000000, /* and at most */
+	NAP_MAX_NS = 10000000,   /* and at most */
+	LINGER_NS = 50000,       /* how long the engine stays awake after work that comes quickly */
+	LINGER_MIN = 4,          /* that many sleeps in a row were shorter than that: it does */
+	LINGER_PASSES = 8,       /* passes between offers to leave the processor */
+	CROWD_NS = 100000,       /* an offer that takes longer: somebody took it, */
+	CROWD_MIN_NS = 20000000, /* and the engine does not stay awake for so long: at first, */
+	CROWD_MAX_NS = 500000000, /* and at most */
 };
 
 static struct shm_member *self_of(const struct host_port *port)
@@ -415,14 +422,90 @@ void host_port_ringing(struct host_port *port)
 
 /* ---- the engine thread ---------------------------------------------------------------------- */
 
-static void engine_wait(struct host_port *port, uint32_t value, uint64_t until_ns)
+/* true: somebody woke it. */
+static bool engine_wait(struct host_port *port, uint32_t value, uint64_t until_ns)
 {
 	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
 				 .tv_nsec = (long)(until_ns % 1000000000u)};
 
 	/* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time [futex(2)]. */
-	syscall(SYS_futex, &self_of(port)->wake, FUTEX_WAIT_BITSET, value,
-		until_ns == UINT64_MAX ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
+	return syscall(SYS_futex, &self_of(port)->wake, FUTEX_WAIT_BITSET, value,
+		       until_ns == UINT64_MAX ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY) == 0;
+}
+
+/* Whether staying awake would have been as good as the sleep that just ended. */
+static void linger_learn(struct host_port *port, bool woken, uint64_t slept_ns)
+{
+	if (woken && slept_ns < LINGER_NS)
+		port->short_sleeps++;
+	else
+		port->short_sleeps = 0;
+}
+
+/* Something other than packets to look at; an application thread that lends itself does that. */
+static bool linger_ends(struct host_port *port, uint32_t app_passes)
+{
+	return atomic_load_explicit(&port->stop, memory_order_relaxed) ||
+	       atomic_load_explicit(&port->mode, memory_order_relaxed) != HOST_IDLE ||
+	       atomic_load_explicit(&port->app_passes, memory_order_relaxed) != app_passes ||
+	       atomic_load_explicit(&port->local->any_suspects, memory_order_relaxed) ||
+	       atomic_load_explicit(&port->udp.regroup, memory_order_relaxed);
+}
+
+/* Passes for who finds nobody at work. true: there was something to do. */
+static bool linger_passes(struct host_port *port)
+{
+	bool worked = false;
+
+	for (int i = 0; i < LINGER_PASSES; i++) {
+		if (!host_lock_try(&port->lock))
+			return worked;
+		host_clock_forget(&port->clock);
+		worked |= pass_run(port, false);
+		pass_release(port, true);
+	}
+	return worked;
+}
+
+/* Somebody had the processor for long: the next attempt comes later each time. */
+static void linger_refrain(struct host_port *port, uint64_t now_ns)
+{
+	port->crowded_for_ns = port->crowded_for_ns < CROWD_MIN_NS       ? CROWD_MIN_NS
+			       : port->crowded_for_ns < CROWD_MAX_NS / 2 ? port->crowded_for_ns * 2
+									 : CROWD_MAX_NS;
+	port->crowded_until_ns = now_ns + port->crowded_for_ns;
+	port->short_sleeps = 0;
+}
+
+/*
+ * The target of operations that follow one another at once sleeps between them, and to be woken
+ * takes far longer than to serve them. So where sleeps turn out short, the engine stays awake for
+ * as long as a wake-up costs, if nobody else wants its processor: it offers to leave it again and
+ * again, and when that is taken, it sleeps as before. Meanwhile senders take it for awake.
+ */
+static void engine_linger(struct host_port *port)
+{
+	uint32_t app_passes = atomic_load_explicit(&port->app_passes, memory_order_relaxed);
+	uint64_t now_ns = host_now_ns();
+	uint64_t until_ns = now_ns + LINGER_NS;
+
+	if (port->short_sleeps < LINGER_MIN || now_ns < port->crowded_until_ns)
+		return;
+	while (now_ns < until_ns && !linger_ends(port, app_passes)) {
+		uint64_t offered_ns;
+
+		if (linger_passes(port))
+			until_ns = host_now_ns() + LINGER_NS;
+		offered_ns = host_now_ns();
+		sched_yield();
+		now_ns = host_now_ns();
+		if (now_ns - offered_ns >= CROWD_NS) {
+			linger_refrain(port, now_ns);
+			return;
+		}
+	}
+	port->short_sleeps = 0;
+	port->crowded_for_ns = 0;
 }
 
 /* [lock] Peers that do not take their packets: dead, or only slow? */
@@ -579,8 +662,12 @@ static void engine_idle(struct host_port *port)
 		until_ns = host_now_ns() + REGROUP_NS;
 	/* Hot: the port thread found the lock taken, and the pass it asked for has been. */
 	if (!busy && !atomic_load(&port->udp.hot) && atomic_load(&port->mode) == HOST_IDLE &&
-	    !atomic_load(&port->stop))
-		engine_wait(port, SHM_ASLEEP, until_ns);
+	    !atomic_load(&port->stop)) {
+		uint64_t slept_ns = host_now_ns();
+		bool woken = engine_wait(port, SHM_ASLEEP, until_ns);
+
+		linger_learn(port, woken, host_now_ns() - slept_ns);
+	}
 }
 
 void *host_engine_main(void *arg)
@@ -598,6 +685,7 @@ void *host_engine_main(void *arg)
 			engine_watch(port, &passes);
 		} else {
 			engine_serve(port);
+			engine_linger(port);
 			engine_idle(port);
 			passes = atomic_load(&port->app_passes) - WATCH_PASSES_MIN;
 		}

@@ -49,6 +49,16 @@ static inline bool host_lock_try_or_ask(struct host_lock *lock)
 	}
 }
 
+/* host_lock_try - true: the caller holds the lock, and is about to run a pass. false: somebody else
+ * does, and nothing is asked of him. */
+static inline bool host_lock_try(struct host_lock *lock)
+{
+	uint32_t word = 0;
+
+	return atomic_compare_exchange_strong_explicit(&lock->word, &word, HOST_LOCK_HELD,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
 /* host_lock_asked - for the holder: whether a pass was asked for; takes the request. */
 static inline bool host_lock_asked(struct host_lock *lock)
 {

@@ -72,6 +72,11 @@ struct host_port {
 	uint64_t nap_ns;    /* of the engine, if the bell is deaf: how long the last nap was, */
 	uint64_t nap_moved; /* and what packets there had been */
 
+	/* Of the engine. */
+	uint32_t short_sleeps;     /* in a row */
+	uint64_t crowded_until_ns; /* others want its processor */
+	uint64_t crowded_for_ns;   /* since so long before; 0: they did not, last time */
+
 	struct host_port_config config;
 	char *name;
 	char *address;

@@ -2,7 +2,8 @@
 /*
  * host/: who counts as polling, so that the engine leaves the passes to him: an application thread
  * that comes back at once, however long the passes take, and not one that does other things
- * between.
+ * between. And the engine of a process that does not poll, but is asked again and again: it stays
+ * awake.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,13 +13,16 @@
 
 #include "host_stub.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
 	LONG_NS = 30000, /* more than the pause that ends polling */
 	PASSES = 2000,   /* enough for a poller; on a busy machine, too */
 	ATTEMPTS = 5,
+	ROUND_TRIPS = 100,
 };
 
 struct bed {
@@ -43,6 +47,12 @@ static void on_notice(void *ctx, uint64_t now_ns)
 	spin(atomic_load(&bed->pass_ns));
 }
 
+/* Two runs of this test at once must not share a port. */
+static void address_of_run(char *address, size_t size)
+{
+	snprintf(address, size, "127.83.%d.%d", getpid() / 200 % 200, getpid() % 200 + 1);
+}
+
 static void join(struct bed *bed)
 {
 	char why[256], address[64];
@@ -52,8 +62,7 @@ static void join(struct bed *bed)
 					  .notice = on_notice,
 					  .ctx = bed};
 
-	snprintf(address, sizeof(address), "127.83.%d.%d", getpid() / 200 % 200,
-		 getpid() % 200 + 1);
+	address_of_run(address, sizeof(address));
 	memset(bed, 0, sizeof(*bed));
 	bed->nic.deadline_ns = UINT64_MAX;
 	assert_int_equal(host_port_join(&config, &bed->port, why, sizeof(why)), 0);
@@ -122,12 +131,114 @@ static void test_pauses(void **state)
 	host_port_leave(bed.port);
 }
 
+/* ---- the engine of a passive process --------------------------------------------------------- */
+
+/* A process that sleeps, whose engine answers, until the other end of in is closed. */
+static int passive(const char *address, int in, int out)
+{
+	struct nic nic;
+	uint32_t qpn;
+	struct host_port *port = stub_start(&nic, address, &qpn);
+	char byte;
+
+	if (!port || write(out, &qpn, sizeof(qpn)) != sizeof(qpn))
+		return 1;
+	(void)!read(in, &byte, sizeof(byte));
+	host_port_leave(port);
+	return nic.bad ? 2 : 0;
+}
+
+static pid_t passive_start(const char *address, int *in, uint32_t *qpn)
+{
+	int to[2], from[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(to[1]);
+		_exit(passive(address, to[0], from[1]));
+	}
+	close(to[0]);
+	close(from[1]);
+	assert_int_equal(read(from[0], qpn, sizeof(*qpn)), sizeof(*qpn));
+	close(from[0]);
+	*in = to[1];
+	return pid;
+}
+
+static uint64_t wakes_sent(struct host_port *port)
+{
+	uint64_t wakes;
+
+	host_port_lock(port);
+	wakes = port->local->counters.wakes_sent;
+	host_port_unlock(port);
+	return wakes;
+}
+
+/* ROUND_TRIPS packets there and back, one at a time; how often the other end had to be woken. */
+static uint64_t wakes_of_round_trips(struct host_port *port, struct nic *nic, uint32_t peer,
+				     uint32_t qpn)
+{
+	uint64_t before = wakes_sent(port);
+
+	for (int i = 0; i < ROUND_TRIPS; i++) {
+		uint64_t goal = nic->received + 1;
+
+		stub_queue(port, nic, peer, 1, 100, qpn);
+		for (int n = 0; nic->received < goal && n < 100000000; n++)
+			host_port_progress(port);
+		assert_int_equal(nic->received, goal);
+	}
+	return wakes_sent(port) - before;
+}
+
+/* On processors that others want, it sleeps; unless there are many, they leave one now and then. */
+static bool machine_is_crowded(void)
+{
+	double load;
+
+	return sysconf(_SC_NPROCESSORS_ONLN) < 2 || getloadavg(&load, 1) != 1 ||
+	       load > 4 * (double)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static void test_asked_again_and_again(void **state)
+{
+	uint64_t until_ns = host_now_ns() + 30000000000u, wakes;
+	struct host_port *port;
+	char address[64];
+	struct nic nic;
+	uint32_t peer, qpn;
+	int in, status;
+	pid_t pid;
+
+	(void)state;
+	if (machine_is_crowded())
+		skip();
+	address_of_run(address, sizeof(address));
+	pid = passive_start(address, &in, &peer);
+	port = stub_start(&nic, address, &qpn);
+	assert_non_null(port);
+	do
+		wakes = wakes_of_round_trips(port, &nic, peer, qpn);
+	while (wakes > ROUND_TRIPS / 10 && host_now_ns() < until_ns);
+	assert_true(wakes <= ROUND_TRIPS / 10);
+	assert_int_equal(nic.bad, 0);
+	host_port_leave(port);
+	close(in);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_long_passes),
 	    cmocka_unit_test(test_others_at_work),
 	    cmocka_unit_test(test_pauses),
+	    cmocka_unit_test(test_asked_again_and_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

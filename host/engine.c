@@ -223,6 +223,8 @@ static bool pass_run(struct host_port *port, bool scan)
 	}
 	taken += taken_udp;
 	host_local_flush(port->local);
+	if (port->local->rx_left)
+		port->more = NIC_BUSY;
 	port->deadline_ns = pass_deadline(port);
 	return taken > 0 || port->more == NIC_BUSY;
 }
@@ -266,12 +268,13 @@ static void pass_tell(struct host_port *port)
 		host_engine_kick(port);
 }
 
-/* Releases the lock, after the passes that others asked for meanwhile. */
-static void pass_release(struct host_port *port, bool engine)
+/* Releases the lock, after the passes that others asked for meanwhile. true: there were some, which
+ * may have left something, or set a timer. */
+static bool pass_release(struct host_port *port, bool engine)
 {
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		if (host_lock_try_release(&port->lock))
-			return;
+			return round != 0;
 		(void)host_lock_asked(&port->lock);
 		(void)pass_run(port, true);
 		if (!engine)
@@ -279,6 +282,7 @@ static void pass_release(struct host_port *port, bool engine)
 	}
 	if (host_lock_release(&port->lock))
 		host_engine_kick(port);
+	return true;
 }
 
 void host_engine_finish(struct host_port *port)
@@ -462,7 +466,7 @@ static bool linger_passes(struct host_port *port)
 			return worked;
 		host_clock_forget(&port->clock);
 		worked |= pass_run(port, false);
-		pass_release(port, true);
+		worked |= pass_release(port, true);
 	}
 	return worked;
 }
@@ -559,7 +563,7 @@ static void engine_serve(struct host_port *port)
 			return;
 		host_clock_forget(&port->clock);
 		busy = pass_run(port, false);
-		pass_release(port, true);
+		busy |= pass_release(port, true);
 	}
 }
 
@@ -656,7 +660,7 @@ static void engine_idle(struct host_port *port)
 		(void)pass_cool(port);
 		until_ns = engine_nap(port, port->deadline_ns);
 		atomic_store(&port->engine_until_ns, until_ns);
-		pass_release(port, true);
+		busy |= pass_release(port, true);
 	}
 	if (atomic_load(&port->udp.regroup) && until_ns > host_now_ns() + REGROUP_NS)
 		until_ns = host_now_ns() + REGROUP_NS;

@@ -709,6 +709,7 @@ uint32_t host_local_receive(struct host_local *local, const struct host_local_li
 	}
 	if (run.packets)
 		local->rx_turn++; /* so that a busy peer does not keep the others from the budget */
+	local->rx_left = run.packets >= limit->packets || run.bytes >= limit->bytes;
 	return run.packets;
 }
 

@@ -73,6 +73,7 @@ struct host_local {
 	/* receiving */
 	uint32_t rx_count;
 	uint32_t rx_turn;                  /* where in rx_order the next pass starts */
+	bool rx_left; /* the last pass took all that it may: there may be more */
 	uint16_t rx_order[SHM_MEMBER_MAX]; /* slots of attached rings */
 	struct local_rx rx[SHM_MEMBER_MAX];
 	/* sending */

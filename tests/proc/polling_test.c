@@ -14,6 +14,7 @@
 #include "host_stub.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ enum {
 	PASSES = 2000,   /* enough for a poller; on a busy machine, too */
 	ATTEMPTS = 5,
 	ROUND_TRIPS = 100,
+	MANY = 500,
+	WAIT_MS = 5000,
 };
 
 struct bed {
@@ -232,13 +235,64 @@ static void test_asked_again_and_again(void **state)
 	assert_int_equal(status, 0);
 }
 
+static uint64_t unsent(struct host_port *port, const struct nic *nic)
+{
+	uint64_t count;
+
+	host_port_lock(port);
+	count = nic->to_send;
+	host_port_unlock(port);
+	return count;
+}
+
+static void child_signal(pid_t pid, int number)
+{
+	int status;
+
+	kill(pid, number);
+	if (number == SIGSTOP)
+		assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+}
+
+/* What came while a control call was at work is more than its one pass takes: the engine, which has
+ * been told of it and found the lock taken, takes the rest. */
+static void test_more_than_a_pass(void **state)
+{
+	struct host_port *port;
+	char address[64];
+	struct nic nic;
+	uint32_t peer, qpn;
+	int in, status;
+	pid_t pid;
+
+	(void)state;
+	address_of_run(address, sizeof(address));
+	pid = passive_start(address, &in, &peer);
+	port = stub_start(&nic, address, &qpn);
+	assert_non_null(port);
+	stub_queue(port, &nic, peer, 1, 100, qpn);
+	assert_true(stub_wait(&nic.received, 1, WAIT_MS));
+	child_signal(pid, SIGSTOP);
+	stub_queue(port, &nic, peer, MANY, 100, qpn);
+	for (int i = 0; i < WAIT_MS && unsent(port, &nic) != 0; i++)
+		usleep(1000);
+	host_port_lock(port);
+	child_signal(pid, SIGCONT);
+	usleep(100000); /* all of them are back */
+	host_port_unlock(port);
+	assert_true(stub_wait(&nic.received, 1 + MANY, WAIT_MS));
+	host_port_leave(port);
+	close(in);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_long_passes),
-	    cmocka_unit_test(test_others_at_work),
-	    cmocka_unit_test(test_pauses),
-	    cmocka_unit_test(test_asked_again_and_again),
+	    cmocka_unit_test(test_long_passes),      cmocka_unit_test(test_others_at_work),
+	    cmocka_unit_test(test_pauses),           cmocka_unit_test(test_asked_again_and_again),
+	    cmocka_unit_test(test_more_than_a_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,8 @@ enum cmd_opcode {
 	CMD_CREATE_SRQ = 0x700,
 	CMD_CREATE_XRC_SRQ = 0x705,
 	CMD_CREATE_DCT = 0x710,
+	CMD_DRAIN_DCT = 0x712,
+	CMD_QUERY_DCT = 0x713,
 	CMD_CREATE_XRQ = 0x717,
 	CMD_QUERY_VPORT_STATE = 0x750,
 	CMD_QUERY_ESW_VPORT_CONTEXT = 0x752,
@@ -259,6 +261,33 @@ enum { CMD_QPC_DBR_OFFSET = 0xa0, CMD_QPC_PATH = 0x18 };
 #define CMD_ADS_SL          CMD_FIELD(0x24, 24, 4)
 #define CMD_ADS_PORT        CMD_FIELD(0x24, 16, 8)
 enum { CMD_ADS_DGID = 0x10 };
+
+/* ---- targets of dynamically connected queue pairs --------------------------------------------- */
+
+enum {
+	CMD_DCT_DCTC = 0x10, /* where the context is, in CREATE_DCT and QUERY_DCT's answer */
+	CMD_DCTC_KEY = 0x20, /* 64 bits */
+	CMD_DCTC_BYTES = 64,
+};
+
+enum cmd_dctc_state {
+	CMD_DCTC_STATE_ACTIVE = 0,
+	CMD_DCTC_STATE_DRAINED = 2,
+};
+
+#define CMD_DCTC_STATE       CMD_FIELD(0x00, 24, 4)
+#define CMD_DCTC_USER_INDEX  CMD_FIELD(0x04, 0, 24)
+#define CMD_DCTC_CQN         CMD_FIELD(0x08, 0, 24)
+#define CMD_DCTC_RRE         CMD_FIELD(0x0c, 19, 1)
+#define CMD_DCTC_RWE         CMD_FIELD(0x0c, 18, 1)
+#define CMD_DCTC_RAE         CMD_FIELD(0x0c, 17, 1)
+#define CMD_DCTC_MIN_RNR_NAK CMD_FIELD(0x10, 8, 5)
+#define CMD_DCTC_SRQN        CMD_FIELD(0x14, 0, 24)
+#define CMD_DCTC_PD          CMD_FIELD(0x18, 0, 24)
+#define CMD_DCTC_MTU         CMD_FIELD(0x28, 24, 3) /* enum uv_mtu */
+#define CMD_DCTC_PORT        CMD_FIELD(0x28, 16, 8)
+#define CMD_DCTC_PKEY_INDEX  CMD_FIELD(0x28, 0, 16)
+#define CMD_DCTC_SGID_INDEX  CMD_FIELD(0x2c, 16, 8)
 
 /* ---- completion queues ----------------------------------------------------------------------- */
 

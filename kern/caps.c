@@ -47,6 +47,8 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x20, 24, 8, KEYS_DEEP);                     /* max_indirection */
 	set(cap, 0x20, 23, 1, 1);                             /* fixed_buffer_size: UCX (KSM) */
 	set(cap, 0x20, 0, 6, KLM_COUNT_LOG2_MAX);             /* log_max_klm_list_size */
+	set(cap, 0x24, 16, 6, reads);                         /* log_max_ra_req_dc: UCX */
+	set(cap, 0x24, 0, 6, reads);                          /* log_max_ra_res_dc */
 	set(cap, 0x24, 29, 1, 1);                             /* qpc_extension: DCI streams */
 	set(cap, 0x28, 16, 6, reads);                         /* log_max_ra_req_qp */
 	set(cap, 0x28, 14, 1, !config->link_infiniband);      /* rts2rts_qp_udp_sport: libmlx5 */
@@ -58,6 +60,7 @@ static void general(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x38, 31, 1, 1);                             /* ece_support */
 	set(cap, 0x70, 24, 5, rmps);                          /* log_max_rmp */
 	set(cap, 0x3c, 0, 4, 1);                              /* cqe_version */
+	set(cap, 0x40, 5, 1, limits->dc_responder_count_max != 0); /* dct: UCX */
 	set(cap, 0x40, 2, 1, !config->link_infiniband);       /* roce */
 	set(cap, 0x40, 1, 1, 1);                              /* atomic: UCX */
 	set(cap, 0x44, 14, 1, 1);                             /* imaicl: memory windows */
@@ -89,7 +92,6 @@ static void atomics(const struct kern *kern, uint8_t *cap)
 	set(cap, 0x08, 30, 2, 1);     /* atomic_req_8B_endianness_mode: 8 bytes as the host */
 	set(cap, 0x10, 0, 16, 0xf);   /* atomic_operations: swap, add, and both with masks */
 	set(cap, 0x14, 0, 16, 4 | 8); /* atomic_size_qp */
-	/* There is no DC; but UCX offers, on RC too, only sizes that both have [ucx-mlx5]. */
 	set(cap, 0x18, 0, 16, 4 | 8); /* atomic_size_dc */
 }
 

@@ -40,6 +40,7 @@ enum {
 	CQ_IN_BYTES = CMD_CQ_UMEM_OFFSET + 16,
 	CQ_QUERY_OUT_BYTES = CMD_CQ_CQC + CMD_CQC_BYTES,
 	MKEY_IN_BYTES = CMD_MKEY_UMEM_OFFSET + 8,
+	DCT_BYTES = CMD_DCT_DCTC + CMD_DCTC_BYTES,
 	QP_IN_BYTES = CMD_QP_WQ_UMEM_OFFSET + 12,
 };
 
@@ -100,6 +101,9 @@ static const struct command commands[] = {
     MODIFY(CMD_2ERR_QP, CMD_CREATE_QP, CMD_HEADER_BYTES, kern_cmd_modify_qp),
     MODIFY(CMD_2RST_QP, CMD_CREATE_QP, CMD_HEADER_BYTES, kern_cmd_modify_qp),
     QUERY(CMD_QUERY_QP, CMD_CREATE_QP, QP_QUERY_OUT_BYTES, kern_cmd_query_qp),
+    CREATE(CMD_CREATE_DCT, DCT_BYTES, kern_cmd_create_dct),
+    MODIFY(CMD_DRAIN_DCT, CMD_CREATE_DCT, CMD_HEADER_BYTES, kern_cmd_drain_dct),
+    QUERY(CMD_QUERY_DCT, CMD_CREATE_DCT, DCT_BYTES, kern_cmd_query_dct),
     CREATE(CMD_CREATE_MKEY, MKEY_IN_BYTES, kern_cmd_create_mkey),
     CREATE(CMD_CREATE_RMP, CMD_RMP_IN_BYTES, kern_cmd_create_rmp),
     CREATE(CMD_ALLOC_PD, CMD_HEADER_BYTES, kern_cmd_alloc_pd),
@@ -114,7 +118,6 @@ static const struct command commands[] = {
      .run = kern_cmd_create_psv},
     CREATE_REFUSED(CMD_CREATE_SRQ),
     CREATE_REFUSED(CMD_CREATE_XRC_SRQ),
-    CREATE_REFUSED(CMD_CREATE_DCT),
     CREATE_REFUSED(CMD_CREATE_XRQ),
     CREATE_REFUSED(CMD_ALLOC_XRCD),
     CREATE_REFUSED(CMD_CREATE_SQ),
@@ -330,6 +333,8 @@ static uint32_t creator_of(const struct kern_object *object)
 		return CMD_CREATE_CQ;
 	if (object->type == KERN_SRQ)
 		return object->uses[KERN_USE_XRCD] ? CMD_CREATE_XRC_SRQ : CMD_CREATE_RMP;
+	if (object->type == KERN_QP && object->qp_type == NIC_QP_DCT)
+		return CMD_CREATE_DCT;
 	return object->type == KERN_QP ? CMD_CREATE_QP : 0;
 }
 
@@ -422,6 +427,7 @@ int kern_devx_destroy(struct kern *kern, const struct kern_object *object)
 		return nic_psv_destroy(kern->nic, object->number);
 	case CMD_CREATE_RMP:
 		return nic_srq_destroy(kern->nic, object->number);
+	case CMD_CREATE_DCT:
 	case CMD_CREATE_QP:
 		return nic_qp_destroy(kern->nic, object->number);
 	case CMD_ALLOC_PD:

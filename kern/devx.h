@@ -68,6 +68,9 @@ enum cmd_status kern_cmd_query_cq(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_mkey(struct kern_cmd *cmd); /* devx_mkey.c */
 enum cmd_status kern_cmd_create_psv(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd); /* devx_rmp.c */
+enum cmd_status kern_cmd_create_dct(struct kern_cmd *cmd); /* devx_dct.c */
+enum cmd_status kern_cmd_drain_dct(struct kern_cmd *cmd);
+enum cmd_status kern_cmd_query_dct(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_qp(struct kern_cmd *cmd);  /* devx_qp.c */
 enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_query_qp(struct kern_cmd *cmd);

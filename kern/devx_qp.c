@@ -35,9 +35,11 @@ static enum cmd_status refuse_at(struct kern_cmd *cmd, enum cmd_status status,
 
 static enum cmd_status read_type(struct kern_cmd *cmd, const uint8_t *qpc, struct nic_qp_attr *attr)
 {
-	if (cmd_get(qpc, CMD_QPC_TYPE) != CMD_QPC_RC)
+	uint32_t type = cmd_get(qpc, CMD_QPC_TYPE);
+
+	if (type != CMD_QPC_RC && type != CMD_QPC_DCI)
 		return refuse_at(cmd, CMD_BAD_PARAM, CMD_QPC_TYPE);
-	attr->type = NIC_QP_RC;
+	attr->type = type == CMD_QPC_DCI ? NIC_QP_DCI : NIC_QP_RC;
 	if (cmd_get(qpc, CMD_QPC_PACING_INDEX) != 0)
 		return refuse_at(cmd, CMD_BAD_PARAM, CMD_QPC_PACING_INDEX);
 	if (!kern_page_is_of(cmd->call->file, cmd_get(qpc, CMD_QPC_UAR)))
@@ -50,18 +52,22 @@ static enum cmd_status read_named(struct kern_cmd *cmd, const uint8_t *qpc,
 				  struct nic_qp_attr *attr, struct kern_object **uses)
 {
 	const struct kern_file *file = cmd->call->file;
+	bool dci = attr->type == NIC_QP_DCI;
 
 	attr->pdn = cmd_get(qpc, CMD_QPC_PD);
 	attr->cqn_send = cmd_get(qpc, CMD_QPC_CQN_SEND);
-	attr->cqn_recv = cmd_get(qpc, CMD_QPC_CQN_RECV);
+	/* An initiator has none, whatever is named. */
+	attr->cqn_recv = dci ? 0 : cmd_get(qpc, CMD_QPC_CQN_RECV);
 	uses[KERN_USE_PD] = kern_devx_named(file, KERN_PD, CMD_ALLOC_PD, attr->pdn);
 	uses[KERN_USE_SEND_CQ] = kern_devx_named(file, KERN_CQ, CMD_CREATE_CQ, attr->cqn_send);
-	uses[KERN_USE_RECV_CQ] = kern_devx_named(file, KERN_CQ, CMD_CREATE_CQ, attr->cqn_recv);
+	if (!dci)
+		uses[KERN_USE_RECV_CQ] =
+		    kern_devx_named(file, KERN_CQ, CMD_CREATE_CQ, attr->cqn_recv);
 	if (!uses[KERN_USE_PD])
 		return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_PD);
 	if (!uses[KERN_USE_SEND_CQ])
 		return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_CQN_SEND);
-	if (!uses[KERN_USE_RECV_CQ])
+	if (!uses[KERN_USE_RECV_CQ] && !dci)
 		return refuse_at(cmd, CMD_BAD_RES, CMD_QPC_CQN_RECV);
 	return CMD_OK;
 }
@@ -71,6 +77,10 @@ static enum cmd_status read_sizes(struct kern_cmd *cmd, const uint8_t *qpc,
 {
 	const struct kern_file *file = cmd->call->file;
 
+	if (!cmd_get(qpc, CMD_QPC_NO_SQ))
+		attr->sq_wqebb_count = 1u << cmd_get(qpc, CMD_QPC_LOG_SQ_SIZE);
+	if (attr->type == NIC_QP_DCI)
+		return CMD_OK;
 	switch (cmd_get(qpc, CMD_QPC_RQ_TYPE)) {
 	case CMD_QPC_RQ_OWN:
 		attr->rq_wqe_count = 1u << cmd_get(qpc, CMD_QPC_LOG_RQ_SIZE);
@@ -87,8 +97,6 @@ static enum cmd_status read_sizes(struct kern_cmd *cmd, const uint8_t *qpc,
 	default:
 		return refuse_at(cmd, CMD_BAD_PARAM, CMD_QPC_RQ_TYPE);
 	}
-	if (!cmd_get(qpc, CMD_QPC_NO_SQ))
-		attr->sq_wqebb_count = 1u << cmd_get(qpc, CMD_QPC_LOG_SQ_SIZE);
 	return CMD_OK;
 }
 
@@ -316,6 +324,23 @@ static enum cmd_status read_path(struct kern_cmd *cmd, struct nic_qp_params *par
 	return CMD_OK;
 }
 
+/* What an initiator has of what an edge sets: nothing of a peer, and nothing as a responder. */
+static void leave_out(const struct nic *nic, uint32_t qpn, struct nic_qp_params *params)
+{
+	static const uint32_t sets[NIC_QP_STATE_COUNT] = {
+	    [NIC_QP_INIT] = SET(PKEY_INDEX) | SET(PORT),
+	    [NIC_QP_RTR] = SET(PATH) | SET(MTU) | SET(PKEY_INDEX),
+	    [NIC_QP_RTS] = SET(TIMEOUT) | SET(RETRY) | SET(RNR_RETRY) | SET(SQ_PSN) |
+			   SET(RD_ATOMIC) | SET(MIN_RNR_TIMER),
+	};
+	struct nic_qp_attr made;
+	int error = nic_qp_made(nic, qpn, &made);
+
+	ASSERT(!error);
+	if (made.type == NIC_QP_DCI)
+		params->set &= sets[params->state] | SET(STATE) | SET(ECE);
+}
+
 enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 {
 	struct nic *nic = cmd->call->kern->nic;
@@ -341,6 +366,7 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 			status = read_high_mask(cmd, edge, &params, &reset_stream);
 		if (status != CMD_OK)
 			return status;
+		leave_out(nic, cmd->object->number, &params);
 	}
 	error = nic_qp_modify(nic, cmd->object->number, &params, cmd->call->now_ns);
 	if (!error && (mask & CMD_QP_OPT_DRAIN_SIGERR))

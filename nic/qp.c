@@ -531,6 +531,7 @@ int nic_qp_made(const struct nic *nic, uint32_t qpn, struct nic_qp_attr *attr)
 				     .sq_wqebb_count = qp->sq_count,
 				     .rq_wqe_count = qp->rq_count,
 				     .rq_wqe_size_log2 = qp->rq_size_log2,
+				     .dc_key = qp->type == NIC_QP_DCT ? qp->dc.key : 0,
 				     .user_index = qp->user_index};
 	return 0;
 }

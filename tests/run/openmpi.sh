@@ -31,10 +31,11 @@ ranks() {
 		-x UCX_TLS="$transports,self" "$data" "$@" >"$work/client" 2>&1 && all_right "$number"
 }
 
-for transports in rc_mlx5,ud_mlx5 ud_mlx5 rc_verbs,ud_verbs; do
+for transports in rc_mlx5,ud_mlx5 dc_mlx5 ud_mlx5 rc_verbs,ud_verbs; do
 	try "2 ranks, $transports" ranks 2 $transports
 done
 try "4 ranks, rc_mlx5" ranks 4 rc_mlx5,ud_mlx5 70000
+try "4 ranks, dc_mlx5" ranks 4 dc_mlx5 70000
 try "8 ranks, ud_mlx5" ranks 8 ud_mlx5 8192
 no_trees
 
@@ -82,7 +83,7 @@ hosts() {
 		>"$work/client" 2>&1 && all_right $((2 * each))
 }
 
-for transports in rc_mlx5,ud_mlx5 ud_mlx5 rc_verbs,ud_verbs; do
+for transports in rc_mlx5,ud_mlx5 dc_mlx5 ud_mlx5 rc_verbs,ud_verbs; do
 	try "two hosts, $transports" hosts 1 $transports 300000
 done
 try "two hosts, 4 ranks, rc_mlx5" hosts 2 rc_mlx5,ud_mlx5 70000

@@ -47,6 +47,11 @@ ib_write_lat -c UC -n 50
 ib_send_bw -c UC -n 200 -r 200 -b
 ib_send_bw -c UD -n 200 -q 8
 ib_send_lat -c UD -n 100 -e -I 64 -s 64
+ib_send_lat -c DC -n 100
+ib_send_bw -c DC -n 100 -q 4
+ib_write_bw -c DC -n 200 -s 65536
+ib_read_bw -c DC -n 100 -s 65536
+ib_atomic_bw -c DC -n 100
 END
 no_trees
 finish

@@ -262,7 +262,7 @@ enum { CMD_QPC_DBR_OFFSET = 0xa0, CMD_QPC_PATH = 0x18 };
 #define CMD_ADS_PORT        CMD_FIELD(0x24, 16, 8)
 enum { CMD_ADS_DGID = 0x10 };
 
-/* ---- targets of dynamically connected queue pairs --------------------------------------------- */
+/* ---- targets of dynamically connected queue pairs -------------------------------------------- */
 
 enum {
 	CMD_DCT_DCTC = 0x10, /* where the context is, in CREATE_DCT and QUERY_DCT's answer */

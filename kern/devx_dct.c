@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * devx_dct.c - targets of dynamically connected queue pairs by command: CREATE_DCT makes one that is
- * ready at once, DRAIN_DCT ends its service, QUERY_DCT says what it was made with.
+ * devx_dct.c - targets of dynamically connected queue pairs by command: CREATE_DCT makes one that
+ * is ready at once, DRAIN_DCT ends its service, QUERY_DCT says what it was made with.
  */
 #include "kern/devx.h"
 

@@ -297,7 +297,7 @@ static void capabilities(void **state)
 	assert_int_equal(cap(0x34, 0, 8), 1); /* a port */
 	assert_int_equal(cap(0x10, 0, 5), 12);
 	assert_int_equal(cap(0x44, 0, 1), 1); /* RC */
-	assert_int_equal(cap(0x40, 5, 1), 0); /* no DC */
+	assert_int_equal(cap(0x40, 5, 1), 1); /* DC */
 	assert_int_equal(cap(0x40, 4, 1), 0); /* no pacing that works */
 	assert_int_equal(cap(0x80, 0x2c - 32, 1), 1);
 	assert_int_equal(query_cap(CMD_CAP_GENERAL_2, 0), 0);

@@ -237,7 +237,6 @@ static void queue_pairs_that_are_refused(void **state)
 		enum cmd_status status;
 	} rows[] = {
 	    {"type UD", 0x18, {0x00, 16, 8}, CMD_QPC_UD, CMD_BAD_PARAM},
-	    {"type DCI", 0x18, {0x00, 16, 8}, CMD_QPC_DCI, CMD_BAD_PARAM},
 	    {"no such domain", 0x18, {0x04, 0, 24}, 0xffff, CMD_BAD_RES},
 	    {"no such send queue", 0x18, {0x7c, 0, 24}, 0, CMD_BAD_RES},
 	    {"no such receive queue", 0x18, {0x9c, 0, 24}, 999, CMD_BAD_RES},

@@ -17,6 +17,7 @@
 
 #include "base/be.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/fake_dc.h"
 #include "tests/support/fake_nic.h"
 #include "tests/support/fake_srq.h"
 #include "tests/support/umr.h"
@@ -40,6 +41,7 @@ struct fuzz_world {
 	struct fake_world *w;
 	struct fake_pair pair;
 	struct fake_srq srq; /* of pair.b, if it has one */
+	struct fake_address to; /* of pair.b, if it is a DC target */
 	struct fake_cq xrc_cq;
 	struct fake_region open[2], readable[2], closed[2];
 	uint32_t special[2][WORLD_SPECIALS]; /* keys */
@@ -88,7 +90,17 @@ static inline void world_pair(uint8_t kind, struct fake_opts *opts)
 {
 	static const enum nic_qp_type types[8] = {[4] = NIC_QP_UC, [5] = NIC_QP_UD};
 	struct fake_xrc xrc;
+	struct fake_dct dct;
 
+	if ((kind & 0x87) == 0x83) {
+		opts->stream_failed_max = kind & 0x40 ? 2 : 0;
+		fake_dct_make(world.w, opts, &dct);
+		fake_dci_make(world.w, opts, &world.pair.a);
+		world.pair.b = dct.qp;
+		world.srq = dct.srq;
+		world.to = dct.to;
+		return;
+	}
 	if (kind % 8 == 7) {
 		fake_xrc_connect(world.w, &xrc, opts);
 		world.pair = xrc.pair;
@@ -113,6 +125,7 @@ static inline void world_open(struct fuzz_in *in)
 						 .pd_count_max = 4,
 						 .srq_count_max = 4,
 						 .xrcd_count_max = 2,
+						 .dc_responder_count_max = 3,
 						 .mtu_max_bytes = 4096,
 						 .rd_atomic_max = 16,
 						 .message_max_bytes_log2 = 31};

@@ -15,13 +15,26 @@ enum { STEPS_MAX = 120 };
 static uint32_t near_psn(struct fuzz_in *in, uint32_t nic)
 {
 	struct nic_qp_params params;
-	uint32_t qpn = nic ? world.pair.b.qpn : world.pair.a.qpn;
+	/* A DC target has as many as it has initiators: those of the pair's own are known. */
+	uint32_t side = world.pair.a.type == NIC_QP_DCI ? 0 : nic;
+	uint32_t qpn = side ? world.pair.b.qpn : world.pair.a.qpn;
 	uint8_t off = fuzz_u8(in);
 
 	if (off == 0xff)
 		return fuzz_u32(in) & ROCE_PSN_MASK;
-	FUZZ_CHECK(nic_qp_query(world.w->nics[nic], qpn, &params) == 0);
+	FUZZ_CHECK(nic_qp_query(world.w->nics[side], qpn, &params) == 0);
 	return (off & 1 ? params.sq_psn : params.rq_psn) + (uint32_t)(off >> 1) - 8;
+}
+
+/* Mostly with the right key; of the pair's initiator or of others, now or of another time. */
+static void forge_dceth(struct fuzz_in *in, struct roce_pkt *pkt)
+{
+	uint8_t how = fuzz_u8(in);
+
+	pkt->dceth.key = FAKE_DC_KEY ^ (how >> 6 == 3 ? fuzz_u64(in) : 0);
+	pkt->dceth.session = how & 0x20 ? fuzz_u64(in) : world.w->now_ns + (how >> 2 & 7) - 2;
+	pkt->dceth.initiator = (world.pair.a.qpn + (how & 3)) & ROCE_QPN_MASK;
+	pkt->dceth.first_psn = near_psn(in, 0) & ROCE_PSN_MASK;
 }
 
 static void forge(struct fuzz_in *in, uint32_t nic)
@@ -38,12 +51,15 @@ static void forge(struct fuzz_in *in, uint32_t nic)
 		    [NIC_QP_RC] = ROCE_RC << ROCE_TRANSPORT_SHIFT,
 		    [NIC_QP_UC] = ROCE_UC << ROCE_TRANSPORT_SHIFT,
 		    [NIC_QP_UD] = ROCE_UD << ROCE_TRANSPORT_SHIFT,
-		    [NIC_QP_XRC_INI] = ROCE_XRC << ROCE_TRANSPORT_SHIFT};
+		    [NIC_QP_XRC_INI] = ROCE_XRC << ROCE_TRANSPORT_SHIFT,
+		    [NIC_QP_DCI] = ROCE_DC << ROCE_TRANSPORT_SHIFT};
 
 		pkt.opcode = transports[world.pair.a.type] | pkt.opcode % 0x20;
 	}
 	pkt.deth.qkey = pkt.opcode & 1 ? FAKE_QKEY : fuzz_u8(in) + FAKE_QKEY;
 	pkt.srqn = world.srq.srqn ^ (fuzz_u8(in) == 0xff);
+	if (world.pair.a.type == NIC_QP_DCI)
+		forge_dceth(in, &pkt);
 	pkt.dqpn = flags & 1 && flags & 2 && flags & 4 ? fuzz_u32(in) & ROCE_QPN_MASK
 		   : nic                               ? world.pair.b.qpn
 						       : world.pair.a.qpn;
@@ -119,7 +135,12 @@ static void post(struct fuzz_in *in)
 
 	if (qp->sq_count == 0)
 		return;
-	if (qp->type == NIC_QP_UD && opcode != WQE_OP_NOP)
+	if (qp->type == NIC_QP_DCI) {
+		to = world.to;
+		wr.stream = fuzz_u8(in) & 3;
+		to.dc_key ^= kind == 0x40;
+	}
+	if ((qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI) && opcode != WQE_OP_NOP)
 		wr.to = &to;
 	/* Ones that fit the ring, whatever the NIC has done with those before. */
 	world_poll(qp);

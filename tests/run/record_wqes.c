@@ -129,6 +129,7 @@ static enum ibv_qp_type qp_type(uint32_t transport)
 	return transport == OP_RC   ? IBV_QPT_RC
 	       : transport == OP_UC ? IBV_QPT_UC
 	       : transport == OP_UD ? IBV_QPT_UD
+	       : transport == OP_DC ? IBV_QPT_DRIVER
 				    : IBV_QPT_XRC_SEND;
 }
 
@@ -140,7 +141,9 @@ static uint64_t send_ops(uint32_t transport)
 		ops |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 	if (transport & OP_RELIABLE)
 		ops |= IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV;
+		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	if (transport & (OP_RC | OP_XRC))
+		ops |= IBV_QP_EX_WITH_SEND_WITH_INV;
 	if (transport == OP_RC)
 		ops |= IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
 	return ops;
@@ -166,12 +169,15 @@ static void qp_fail(struct ibv_qp *qp, uint32_t transport)
 	int reliable = transport & OP_RELIABLE ? ~0 : 0;
 	int connected = transport & OP_CONNECTED ? ~0 : 0;
 	int responds = transport == OP_RC ? ~0 : 0;
+	int has_peer = transport == OP_DC ? 0 : ~0;
 
 	need_0(ibv_query_gid(own.context, 1, 0, &attr.ah_attr.grh.dgid) ? errno : 0, "the GID");
 	qp_step(qp, &attr, IBV_QPS_INIT,
-		IBV_QP_PKEY_INDEX | IBV_QP_PORT | (connected ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY));
+		IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+		    (has_peer & (connected ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY)));
 	qp_step(qp, &attr, IBV_QPS_RTR,
-		(connected & (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)) |
+		(connected & IBV_QP_PATH_MTU) |
+		    (connected & has_peer & (IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)) |
 		    (responds & (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)));
 	qp_step(qp, &attr, IBV_QPS_RTS,
 		IBV_QP_SQ_PSN | (reliable & (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -181,17 +187,17 @@ static void qp_fail(struct ibv_qp *qp, uint32_t transport)
 
 static struct queue queue_make(uint32_t transport, bool is_new)
 {
-	struct ibv_qp_init_attr_ex attr = {
-	    .qp_type = qp_type(transport),
-	    .send_cq = own.cq,
-	    .recv_cq = own.cq,
-	    .cap = {.max_send_wr = 8,
-		    .max_recv_wr = transport == OP_XRC ? 0 : 4,
-		    .max_send_sge = OP_PIECES_MAX,
-		    .max_recv_sge = transport == OP_XRC ? 0 : OP_PIECES_MAX,
-		    .max_inline_data = OP_INLINE_MAX},
-	    .comp_mask = IBV_QP_INIT_ATTR_PD,
-	    .pd = own.pd};
+	bool receives = transport != OP_XRC && transport != OP_DC;
+	struct ibv_qp_init_attr_ex attr = {.qp_type = qp_type(transport),
+					   .send_cq = own.cq,
+					   .recv_cq = own.cq,
+					   .cap = {.max_send_wr = 8,
+						   .max_recv_wr = receives ? 4 : 0,
+						   .max_send_sge = OP_PIECES_MAX,
+						   .max_recv_sge = receives ? OP_PIECES_MAX : 0,
+						   .max_inline_data = OP_INLINE_MAX},
+					   .comp_mask = IBV_QP_INIT_ATTR_PD,
+					   .pd = own.pd};
 	struct mlx5dv_qp_init_attr dv_attr = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS};
 	struct queue queue = {.transport = transport};
 	struct mlx5dv_qp dv_qp = {0};
@@ -205,8 +211,13 @@ static struct queue queue_make(uint32_t transport, bool is_new)
 		dv_attr.send_ops_flags =
 		    MLX5DV_QP_EX_WITH_MR_LIST | MLX5DV_QP_EX_WITH_MR_INTERLEAVED |
 		    MLX5DV_QP_EX_WITH_MKEY_CONFIGURE | MLX5DV_QP_EX_WITH_MEMCPY;
-	queue.qp = dv_attr.send_ops_flags ? mlx5dv_create_qp(own.context, &attr, &dv_attr)
-					  : ibv_create_qp_ex(own.context, &attr);
+	if (transport == OP_DC) {
+		dv_attr.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC;
+		dv_attr.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI;
+	}
+	queue.qp = dv_attr.send_ops_flags || transport == OP_DC
+		       ? mlx5dv_create_qp(own.context, &attr, &dv_attr)
+		       : ibv_create_qp_ex(own.context, &attr);
 	need(queue.qp, "to create a queue pair");
 	if (is_new) {
 		queue.ex = ibv_qp_to_qp_ex(queue.qp);
@@ -220,7 +231,7 @@ static struct queue queue_make(uint32_t transport, bool is_new)
 	queue.receives = dv_qp.rq.buf;
 	queue.receive_count = dv_qp.rq.wqe_cnt;
 	need(dv_qp.sq.stride == BLOCK, "the stride of a send ring");
-	need(transport == OP_XRC || dv_qp.rq.stride == BLOCK, "the stride of a receive ring");
+	need(!receives || dv_qp.rq.stride == BLOCK, "the stride of a receive ring");
 	qp_fail(queue.qp, transport);
 	return queue;
 }
@@ -365,6 +376,8 @@ static int post_new(const struct queue *queue, const struct wqe_op *op)
 		ibv_wr_set_xrc_srqn(queue->ex, OP_SRQN);
 	if (queue->transport == OP_UD)
 		ibv_wr_set_ud_addr(queue->ex, own.ah, OP_DQPN, OP_QKEY);
+	if (queue->transport == OP_DC)
+		mlx5dv_wr_set_dc_addr(queue->dv, own.ah, OP_DQPN, OP_DC_KEY);
 	new_data(queue->ex, op);
 	return ibv_wr_complete(queue->ex);
 }
@@ -610,6 +623,7 @@ static const char *transport_name(uint32_t transport)
 	return transport == OP_RC   ? "rc"
 	       : transport == OP_UC ? "uc"
 	       : transport == OP_UD ? "ud"
+	       : transport == OP_DC ? "dc"
 				    : "xrc";
 }
 
@@ -688,7 +702,7 @@ static void record(uint32_t transport, bool is_new, const struct wqe_op *op,
 static void record_ops(uint32_t transport)
 {
 	for (uint32_t i = 0; i < WQE_OPS; i++)
-		for (int is_new = 0; is_new <= 1; is_new++)
+		for (int is_new = transport == OP_DC; is_new <= 1; is_new++)
 			if (wqe_ops[i].transports & transport)
 				record(transport, is_new, &wqe_ops[i], NULL);
 	for (uint32_t i = 0; i < sizeof(key_ops) / sizeof(key_ops[0]); i++)
@@ -751,6 +765,7 @@ int main(void)
 	record_ops(OP_UC);
 	record_ops(OP_UD);
 	record_ops(OP_XRC);
+	record_ops(OP_DC);
 	for (uint32_t i = 0; i < WQE_RECEIVES; i++)
 		record_receive(&wqe_receives[i]);
 	return 0;

@@ -16,7 +16,7 @@ static uint32_t transport_of(const char *name)
 	static const struct {
 		const char *name;
 		uint32_t transport;
-	} rows[] = {{"rc", OP_RC}, {"uc", OP_UC}, {"ud", OP_UD}, {"xrc", OP_XRC}};
+	} rows[] = {{"rc", OP_RC}, {"uc", OP_UC}, {"ud", OP_UD}, {"xrc", OP_XRC}, {"dc", OP_DC}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(rows[i].name, name))

@@ -32,6 +32,7 @@ enum {
 #define OP_SRQN       0x00456789u /* 24 bits count */
 #define OP_DQPN       0x0089abcdu
 #define OP_QKEY       0x11223344u
+#define OP_DC_KEY     0x2122232425262728ull
 #define OP_SL         3
 #define OP_TCLASS     0x48
 #define OP_HOP_LIMIT  17
@@ -61,8 +62,9 @@ enum {
 	OP_UC = 2,
 	OP_UD = 4,
 	OP_XRC = 8,
-	OP_CONNECTED = OP_RC | OP_UC | OP_XRC,
-	OP_RELIABLE = OP_RC | OP_XRC,
+	OP_DC = 16, /* an initiator; libmlx5 posts to it in the new way only */
+	OP_CONNECTED = OP_RC | OP_UC | OP_XRC | OP_DC,
+	OP_RELIABLE = OP_RC | OP_XRC | OP_DC,
 	OP_ANY = OP_CONNECTED | OP_UD
 };
 
@@ -146,7 +148,7 @@ static const struct wqe_op wqe_ops[] = {
     {"send_empty", OP_SEND, OP_ANY, OP_SIGNAL_F, 0, {0}},
     {"send_2_pieces", OP_SEND, OP_ANY, OP_SIGNAL_F, 2, {100, 200}},
     {"send_imm", OP_SEND, OP_ANY, OP_SIGNAL_F | OP_IMM_F, 1, {100}},
-    {"send_inval", OP_SEND, OP_RELIABLE, OP_SIGNAL_F | OP_INVAL_F, 1, {100}},
+    {"send_inval", OP_SEND, OP_RC | OP_XRC, OP_SIGNAL_F | OP_INVAL_F, 1, {100}},
     {"send_inline_1", OP_SEND, OP_ANY, OP_SIGNAL_F | OP_INLINE_F, 1, {1}},
     {"send_inline_44", OP_SEND, OP_RC, OP_SIGNAL_F | OP_INLINE_F, 1, {44}},
     {"send_inline_45", OP_SEND, OP_RC, OP_SIGNAL_F | OP_INLINE_F, 1, {45}},
@@ -191,6 +193,14 @@ enum { WQE_RECEIVES = sizeof(wqe_receives) / sizeof(wqe_receives[0]) };
 static inline uint8_t op_inline_byte(uint32_t i)
 {
 	return (uint8_t)(0x80 | (i * 7 + 1));
+}
+
+/* op_recordings - how often it was recorded. */
+static inline uint32_t op_recordings(const struct wqe_op *op)
+{
+	uint32_t both = op->transports & ~(uint32_t)OP_DC;
+
+	return 2 * (uint32_t)__builtin_popcount(both) + (op->transports & OP_DC ? 1 : 0);
 }
 
 static inline uint32_t op_bytes(const struct wqe_op *op)

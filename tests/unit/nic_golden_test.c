@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "nic/nic_priv.h"
+#include "tests/support/fake_dc.h"
 #include "tests/support/fake_srq.h"
 #include "tests/support/golden_wqe.h"
 #include "tests/support/nic_bed.h"
@@ -65,15 +66,18 @@ static void expect_pieces(const struct wqe_op *op, const struct nic_wqe *wqe)
 	assert_int_equal(wqe->piece_count, at);
 }
 
-/* The datagram's address: GID of 127.84.1.1, source port from the flow label [rdma-core: its lower
- * 14 bits, the upper 6 folded in]. */
-static void expect_address(const struct nic_wqe *wqe)
+/* The address of a datagram or of a DC target: GID of 127.84.1.1, source port from the flow label
+ * [rdma-core: its lower 14 bits, the upper 6 folded in]. */
+static void expect_address(const struct nic_wqe *wqe, bool dc)
 {
 	static const uint8_t dgid[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, 84, 1, 1};
 	const struct nic_path *path = &wqe->path;
 
 	assert_int_equal(wqe->dqpn, OP_DQPN);
-	assert_int_equal(wqe->qkey, OP_QKEY);
+	if (dc)
+		assert_true(wqe->dc_key == OP_DC_KEY);
+	else
+		assert_int_equal(wqe->qkey, OP_QKEY);
 	assert_memory_equal(path->dgid, dgid, sizeof(dgid));
 	assert_int_equal(path->sgid_index, 0);
 	assert_int_equal(path->traffic_class, OP_TCLASS);
@@ -81,7 +85,7 @@ static void expect_address(const struct nic_wqe *wqe)
 	assert_int_equal(path->sl, OP_SL);
 	assert_int_equal(path->flow_label, OP_FLOW);
 	assert_int_equal(path->udp_sport, 0xc000 | ((OP_FLOW ^ OP_FLOW >> 14) & 0x3fff));
-	assert_true(path->datagram);
+	assert_int_equal(path->datagram, !dc);
 }
 
 static void expect_decoded(const struct golden_wqe *golden, const struct nic_wqe *wqe)
@@ -97,8 +101,8 @@ static void expect_decoded(const struct golden_wqe *golden, const struct nic_wqe
 		assert_int_equal(wqe->imm, op->flags & OP_IMM_F ? OP_IMM : OP_INVAL_KEY);
 	if (golden->transport == OP_XRC)
 		assert_int_equal(wqe->srqn, OP_SRQN);
-	if (golden->transport == OP_UD)
-		expect_address(wqe);
+	if (golden->transport & (OP_UD | OP_DC))
+		expect_address(wqe, golden->transport == OP_DC);
 	if (op->kind != OP_SEND) {
 		assert_int_equal(wqe->raddr, OP_REMOTE_VA);
 		assert_int_equal(wqe->rkey, OP_RKEY);
@@ -146,6 +150,7 @@ static enum nic_qp_type type_of(uint32_t transport)
 	return transport == OP_RC   ? NIC_QP_RC
 	       : transport == OP_UC ? NIC_QP_UC
 	       : transport == OP_UD ? NIC_QP_UD
+	       : transport == OP_DC ? NIC_QP_DCI
 				    : NIC_QP_XRC_INI;
 }
 
@@ -184,7 +189,7 @@ static void every_field_is_read(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < WQE_OPS; i++)
-		wanted += 2u * (unsigned int)__builtin_popcount(wqe_ops[i].transports);
+		wanted += op_recordings(&wqe_ops[i]);
 	for (size_t i = 0; i < count; i++) {
 		struct fake_world *w;
 
@@ -209,6 +214,7 @@ struct loop {
 	uint32_t transport;
 	struct bed b;
 	struct fake_xrc x;         /* XRC: its domain's queue */
+	struct fake_dct dct;       /* DC: the target */
 	struct fake_cq *recv_cq;   /* where NIC 1's receives complete */
 	struct fake_region local;  /* NIC 0: four pieces */
 	struct fake_region remote; /* NIC 1 */
@@ -261,6 +267,13 @@ static void pair_make(struct loop *l, const struct golden_wqe *golden)
 		l->recv_cq = &l->x.cq;
 		return;
 	}
+	if (l->transport == OP_DC) {
+		fake_dct_make(l->b.w, &opts, &l->dct);
+		fake_dci_make(l->b.w, &opts, &l->b.pair.a);
+		l->b.pair.b = l->dct.qp;
+		l->recv_cq = &l->dct.qp.recv_cq;
+		return;
+	}
 	opts.type = type_of(l->transport);
 	fake_pair_connect(l->b.w, &l->b.pair, &opts);
 	l->recv_cq = &l->b.pair.b.recv_cq;
@@ -284,12 +297,16 @@ static void loop_open(struct loop *l, const struct golden_wqe *golden)
 		fake_ring(&l->b.pair.a);
 }
 
-/* The datagram's addressee, which was nobody, becomes NIC 1's queue pair; the rest stays. */
+/* The addressee of a datagram or to DC, which was nobody, becomes NIC 1's queue pair; the rest
+ * stays. */
 static void readdress(struct loop *l, uint8_t *raw)
 {
 	uint8_t *av = raw + WQE_UNIT_BYTES;
 
-	be32_store(av, FAKE_QKEY);
+	if (l->transport == OP_DC)
+		be64_store(av, FAKE_DC_KEY);
+	else
+		be32_store(av, FAKE_QKEY);
 	be32_store(av + 8, (be32_load(av + 8) & ~ROCE_QPN_MASK) | l->b.pair.b.qpn);
 	fake_gid(l->b.w, av + 32, 1);
 }
@@ -313,7 +330,7 @@ static void post(struct loop *l, const struct golden_wqe *golden)
 	}
 	if (l->transport == OP_XRC)
 		be32_store(raw + WQE_UNIT_BYTES, l->x.srq.srqn);
-	if (l->transport == OP_UD)
+	if (l->transport & (OP_UD | OP_DC))
 		readdress(l, raw);
 	assert_int_equal(fake_put_blocks(&l->b.pair.a, raw, golden->bytes), golden->index);
 	fake_ring(&l->b.pair.a);
@@ -404,6 +421,8 @@ static void run_out(struct loop *l, const struct golden_wqe *golden)
 	gather(l, op, l->expected + grh_bytes(l));
 	if (received && l->transport == OP_XRC)
 		fake_srq_post(&l->x.srq, piece);
+	else if (received && l->transport == OP_DC)
+		fake_srq_post(&l->dct.srq, piece);
 	else if (received)
 		fake_receive(&l->b.pair.b, &piece, 1);
 	fake_arm(l->recv_cq, true);
@@ -490,7 +509,7 @@ static void every_entry_is_executed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < WQE_OPS; i++)
-		wanted += 2u * (unsigned int)__builtin_popcount(wqe_ops[i].transports);
+		wanted += op_recordings(&wqe_ops[i]);
 	for (size_t i = 0; i < count; i++) {
 		if (!golden[i].op)
 			continue;

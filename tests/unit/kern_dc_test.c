@@ -162,7 +162,7 @@ static int modify_ex(struct world *world, const struct dc *qp, uint32_t state, u
 	memset(resp, 0, sizeof(*resp));
 	memcpy(req.base.dest.dgid, world->rig.config.gids[0], 16);
 	return rig_write(&world->rig, UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), &req,
-			 sizeof(req), &core, sizeof(core), resp, room);
+			 sizeof(req), &core, sizeof(core), room ? resp : NULL, room);
 }
 
 enum {

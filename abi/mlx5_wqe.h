@@ -117,6 +117,18 @@ enum {
 #define WQE_AV_EXTENDED_F 0x80000000u
 #define WQE_AV_QKEY_OF_QP_F 0x80000000u
 
+/* Of raw packets: the frame's first bytes may stand here, before those that data segments name.
+ * They start in inline_hdr and go on behind it, up to a whole unit. */
+struct wqe_eth_seg {
+	struct be32 reserved0;
+	uint8_t cs_flags;
+	uint8_t reserved1;
+	struct be16 mss;
+	struct be32 reserved2;
+	struct be16 inline_hdr_bytes;
+	uint8_t inline_hdr[2];
+};
+
 struct wqe_raddr_seg {
 	struct be64 va;
 	struct be32 rkey;
@@ -186,6 +198,7 @@ struct wqe_srq_next_seg {
 _Static_assert(sizeof(struct wqe_ctrl_seg) == 16, "ctrl is one unit");
 _Static_assert(sizeof(struct wqe_xrc_seg) == 16, "xrc is one unit");
 _Static_assert(sizeof(struct wqe_av) == 48, "datagram is three units");
+_Static_assert(sizeof(struct wqe_eth_seg) == 16, "eth is one unit");
 _Static_assert(sizeof(struct wqe_raddr_seg) == 16, "raddr is one unit");
 _Static_assert(sizeof(struct wqe_atomic_seg) == 16, "atomic is one unit");
 _Static_assert(sizeof(struct wqe_masked_cs64_seg) == 32, "8-byte masked swap is two units");

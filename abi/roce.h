@@ -175,6 +175,13 @@ static inline bool roce_gid_is_ipv4(const uint8_t gid[static 16])
 
 /* roce_gid_is_multicast - ff00::/8, or a mapped IPv4 address of 224.0.0.0/4 [linux
  * rdma_is_multicast_addr]. */
+/* roce_gid_stays - whether a group's packets never leave the host (interface-local scope)
+ * [RFC 4291 2.7]. */
+static inline bool roce_gid_stays(const uint8_t gid[static 16])
+{
+	return gid[0] == 0xff && (gid[1] & 0xf) == 1;
+}
+
 static inline bool roce_gid_is_multicast(const uint8_t gid[static 16])
 {
 	return gid[0] == 0xff || (roce_gid_is_ipv4(gid) && gid[12] >> 4 == 0xe);

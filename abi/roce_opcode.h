@@ -24,6 +24,7 @@ enum roce_transport {
 	ROCE_CNP_CLASS = 4,
 	ROCE_XRC = 5,
 	ROCE_DC = 6, /* a manufacturer's: our own */
+	ROCE_FRAME = 7, /* likewise */
 };
 
 /* An operation has the same lower bits in every transport: an opcode of RC or'ed with another

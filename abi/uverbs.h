@@ -112,6 +112,19 @@ enum {
 	UV_ACCESS_SUPPORTED = UV_ACCESS_KNOWN | IB_UVERBS_ACCESS_OPTIONAL_RANGE,
 };
 
+/* Rules for frames and what they look at: enum ib_flow_attr_type and ib_flow_spec_type of the
+ * kernel [verbs.h ibv_flow_attr_type]. */
+enum {
+	UV_FLOW_NORMAL = 0,
+	UV_FLOW_ALL_DEFAULT = 1,
+	UV_FLOW_MC_DEFAULT = 2,
+	UV_FLOW_SPEC_ETH = 0x20,
+	UV_FLOW_SPEC_IPV4 = 0x30,
+	UV_FLOW_SPEC_IPV6 = 0x31,
+	UV_FLOW_SPEC_TCP = 0x40,
+	UV_FLOW_SPEC_UDP = 0x41,
+};
+
 /* ib_uverbs_alloc_mw.mw_type */
 enum {
 	UV_MW_TYPE_1 = 1,

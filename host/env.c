@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* env.c - what the NIC asks of the world, answered by a port; captures and faults on its wires. */
 #include "host/guard.h"
+
+#include "abi/roce.h"
 #include "host/port.h"
 
 #include <errno.h>
@@ -142,7 +144,7 @@ static int env_block(void *ctx, uint32_t *block)
 static int env_join(void *ctx, const uint8_t gid[static 16])
 {
 	struct host_port *port = (struct host_port *)ctx;
-	int result = host_udp_group_join(&port->udp, gid);
+	int result = roce_gid_stays(gid) ? 0 : host_udp_group_join(&port->udp, gid);
 
 	if (result == 0 && port->group_count++ == 0)
 		host_local_listen(port->local, true);
@@ -153,7 +155,8 @@ static void env_leave(void *ctx, const uint8_t gid[static 16])
 {
 	struct host_port *port = (struct host_port *)ctx;
 
-	host_udp_group_leave(&port->udp, gid);
+	if (!roce_gid_stays(gid))
+		host_udp_group_leave(&port->udp, gid);
 	if (--port->group_count == 0)
 		host_local_listen(port->local, false);
 }

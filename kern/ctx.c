@@ -23,7 +23,7 @@ static uint32_t object_slots(const struct kern_config *config)
 
 	return limits->qp_count_max + limits->cq_count_max + limits->mkey_count_max +
 	       limits->pd_count_max + limits->srq_count_max + limits->xrcd_count_max +
-	       KERN_AH_COUNT_MAX + config->device_page_count + KERN_DEVX_COUNT_MAX;
+	       KERN_AH_COUNT_MAX + config->device_page_count + KERN_DEVX_COUNT_MAX + NIC_RULES_MAX;
 }
 
 /* Where each table starts; the last is the total. */

@@ -174,6 +174,10 @@ static const struct kern_attr_spec ah_destroy[] = {
     KERN_OBJECT(UVERBS_ATTR_DESTROY_AH_HANDLE, KERN_AH, KERN_MANDATORY_F),
 };
 
+static const struct kern_attr_spec flow_destroy[] = {
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_FLOW_HANDLE, KERN_FLOW, KERN_MANDATORY_F),
+};
+
 static const struct kern_attr_spec cq_create[] = {
     KERN_NEW(UVERBS_ATTR_CREATE_CQ_HANDLE),
     KERN_IN(UVERBS_ATTR_CREATE_CQ_CQE, uint32_t),
@@ -438,6 +442,7 @@ static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, false, reg_dmabuf_mr, kern_reg_dmabuf_mr),
     ROW(UVERBS_OBJECT_MR, UV_METHOD_REG_MR, true, reg_mr, kern_reg_mr),
     ROW(UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, false, ah_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, false, flow_destroy, kern_simple_destroy),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, kern_cq_create),
     ROW(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, false, cq_destroy, kern_cq_destroy),
     ROW(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, true, srq_create, kern_srq_create),

@@ -159,6 +159,8 @@ static int destroy_inner(struct kern *kern, const struct kern_object *object)
 		return kern_devx_destroy(kern, object);
 	case KERN_MW:
 		return nic_mkey_destroy(kern->nic, object->number);
+	case KERN_FLOW:
+		return nic_rule_destroy(kern->nic, object->number);
 	case KERN_DM:
 		kern_dm_free(kern, object);
 		return 0;

@@ -71,7 +71,8 @@ static int read_type(struct kern_call *call, enum nic_qp_type *nic_type)
 	case IB_UVERBS_QPT_DRIVER:
 		return read_dc_type(call, nic_type);
 	case IB_UVERBS_QPT_RAW_PACKET:
-		return -EOPNOTSUPP;
+		*nic_type = NIC_QP_RAW;
+		return call->kern->config.link_infiniband ? -EOPNOTSUPP : 0;
 	default:
 		return -EINVAL;
 	}
@@ -275,8 +276,8 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	struct kern *kern = qp->file->kern;
 	const struct mlx5_ib_create_qp *driver = &args->driver;
 	bool dci = args->type == NIC_QP_DCI;
-	uint64_t buf_bytes = ((uint64_t)args->rq_wqe_count << driver->rq_wqe_shift) +
-			     ((uint64_t)driver->sq_wqe_count << SQ_WQEBB_LOG2);
+	uint64_t sq_bytes = (uint64_t)driver->sq_wqe_count << SQ_WQEBB_LOG2;
+	uint64_t buf_bytes = (uint64_t)args->rq_wqe_count << driver->rq_wqe_shift;
 	struct nic_qp_attr attr = {
 	    .type = args->type,
 	    .pdn = args->pd->number,
@@ -299,6 +300,14 @@ static int create_in_nic(struct kern_object *qp, const struct qp_args *args)
 	    .cookie = kern_object_handle(qp),
 	};
 
+	/* Only of raw packets the two rings are apart. */
+	if (args->type == NIC_QP_RAW)
+		attr.sq_buf_va = driver->sq_buf_addr;
+	else
+		buf_bytes += sq_bytes;
+	if (args->type == NIC_QP_RAW && sq_bytes != 0 &&
+	    !kern->env.user_probe(kern->env.ctx, attr.sq_buf_va, sq_bytes, false))
+		return -EFAULT;
 	if (buf_bytes != 0 && !kern->env.user_probe(kern->env.ctx, attr.buf_va, buf_bytes, false))
 		return -EFAULT;
 	if (!kern->env.user_probe(kern->env.ctx, attr.db_va, DB_RECORD_BYTES, false))

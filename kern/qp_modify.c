@@ -406,7 +406,8 @@ int kern_write_query_qp(struct kern_call *call)
 	    .rnr_retry = params.rnr_retry,
 	    .sq_sig_all = qp->sq_signal_all,
 	};
-	if (qp->qp_type != NIC_QP_UD && qp->qp_type != NIC_QP_DCI && qp->qp_type != NIC_QP_DCT)
+	if (qp->qp_type != NIC_QP_UD && qp->qp_type != NIC_QP_RAW && qp->qp_type != NIC_QP_DCI &&
+	    qp->qp_type != NIC_QP_DCT)
 		path_to(&params, kern->config.link_infiniband, &resp.dest);
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }

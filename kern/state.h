@@ -64,6 +64,7 @@ enum kern_object_type {
 	KERN_DM,
 	KERN_SRQ,
 	KERN_XRCD,
+	KERN_FLOW,
 };
 
 #define KERN_ANY 0xff /* in a method's spec: an object of any type */
@@ -446,6 +447,7 @@ int kern_target_close(struct kern *kern, const struct kern_object *target);
 int kern_write_query_qp(struct kern_call *call);
 int kern_write_modify_qp(struct kern_call *call);
 int kern_write_modify_qp_ex(struct kern_call *call);
+int kern_write_create_flow(struct kern_call *call);
 /* kern_udp_sport - the RoCE v2 source port of a connection whose caller chose none. */
 uint16_t kern_udp_sport(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn);
 /* kern_mr_destroy - takes a region away from the nic, and its dma-buf out of this process. */

@@ -38,6 +38,7 @@ static const struct {
     {UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, "FREE_DM"},
     {UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, "QUERY_DM"},
     {UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, "DESTROY_AH"},
+    {UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, "DESTROY_FLOW"},
     {UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, "CREATE_CQ"},
     {UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, "DESTROY_CQ"},
     {UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, "CREATE_SRQ"},
@@ -92,6 +93,7 @@ static const struct {
     {IB_USER_VERBS_CMD_DETACH_MCAST, "DETACH_MCAST"},
     {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE), "QUERY_DEVICE_EX"},
     {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), "MODIFY_QP_EX"},
+    {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_CREATE_FLOW), "CREATE_FLOW"},
 };
 
 /* What the number of an object is called. */
@@ -125,6 +127,8 @@ static const char *type_name(enum kern_object_type type)
 		return "srqn";
 	case KERN_XRCD:
 		return "xrcdn";
+	case KERN_FLOW:
+		return "flow";
 	case KERN_FREE:
 		break;
 	}

@@ -46,6 +46,8 @@ static const struct kern_write_cmd commands[] = {
      offsetof(struct ib_uverbs_ex_query_device_resp, odp_caps), kern_write_query_device_ex},
     {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), sizeof(struct ib_uverbs_modify_qp),
      sizeof(struct ib_uverbs_ex_modify_qp_resp), kern_write_modify_qp_ex},
+    {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_CREATE_FLOW), sizeof(struct ib_uverbs_create_flow),
+     sizeof(struct ib_uverbs_create_flow_resp), kern_write_create_flow},
 };
 
 int kern_invoke_write(struct kern_call *call)

@@ -240,7 +240,8 @@ int nic_qp_flow_stats(struct nic *nic, uint32_t qpn, uint64_t now_ns, struct nic
 {
 	struct nic_qp *qp = nic_qp_find(nic, qpn);
 
-	if (!qp || qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI || qp->type == NIC_QP_DCT)
+	if (!qp || qp->type == NIC_QP_UD || qp->type == NIC_QP_RAW || qp->type == NIC_QP_DCI ||
+	    qp->type == NIC_QP_DCT)
 		return -EINVAL;
 	nic->now_ns = now_ns;
 	nic_flow_stats_of(nic, nic_flow_of(nic, qp), stats);

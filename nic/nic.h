@@ -363,6 +363,7 @@ enum nic_qp_type {
 	NIC_QP_XRC_TGT, /* only answers: no rings, no protection domain, no completion queues */
 	NIC_QP_DCI, /* sends requests only, each to the target that its address vector names */
 	NIC_QP_DCT, /* only answers, whoever has its access key; receives are an SRQ's */
+	NIC_QP_RAW, /* Ethernet frames, to this port; receives what rules bring it */
 };
 
 enum nic_qp_state {
@@ -383,6 +384,7 @@ struct nic_qp_attr {
 	uint32_t cqn_recv;       /* 0: XRC and DC initiators have none */
 	uint64_t buf_va;         /* receive ring first, send ring behind it [uverbs.md 3.4] */
 	uint64_t db_va;          /* [0] receive counter, [1] send counter */
+	uint64_t sq_buf_va;      /* of the send ring, if it is elsewhere; 0: behind the receives */
 	uint32_t sq_wqebb_count; /* power of two; 0: no send ring */
 	uint32_t rq_wqe_count;   /* power of two; 0: no receive ring */
 	uint32_t rq_wqe_size_log2;
@@ -482,6 +484,40 @@ bool nic_dct_is_drained(const struct nic *nic, uint32_t qpn);
  * what env's qpn_block says. */
 int nic_qpn_reserve(struct nic *nic, uint32_t *qpn);
 void nic_qpn_release(struct nic *nic, uint32_t qpn);
+
+/* ---- control: rules for frames --------------------------------------------------------------- */
+
+/* What rules look at, each field as it stands in a frame; IPv4 addresses are four bytes of sixteen.
+ * What a frame does not have is zero. Bytes only: compared as they lie. */
+struct nic_frame {
+	uint8_t dst_mac[6];
+	uint8_t src_mac[6];
+	uint8_t vlan_tag[2];
+	uint8_t ether_type[2]; /* behind the VLAN's */
+	uint8_t ip_version;    /* 4, 6 or 0 */
+	uint8_t src_ip[16];
+	uint8_t dst_ip[16];
+	uint8_t flow_label[4];
+	uint8_t proto; /* IPv6: of the next header */
+	uint8_t tos;
+	uint8_t ttl;
+	uint8_t ip_flags; /* IPv4's three */
+	uint8_t src_port[2]; /* TCP, UDP, and others that have them there */
+	uint8_t dst_port[2];
+};
+
+struct nic_rule {
+	uint32_t qpn;      /* of a raw packet queue pair */
+	uint32_t priority; /* the lowest that fits is obeyed, by all of that priority */
+	struct nic_frame value;
+	struct nic_frame mask; /* the bits that must be as in value */
+};
+
+enum { NIC_RULES_MAX = 256 };
+
+/* -EINVAL: no such queue pair; -ENOMEM. A rule goes with its queue pair. */
+int nic_rule_create(struct nic *nic, const struct nic_rule *rule, uint32_t *number);
+int nic_rule_destroy(struct nic *nic, uint32_t number);
 
 /* ---- data ------------------------------------------------------------------------------------ */
 

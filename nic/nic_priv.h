@@ -310,10 +310,10 @@ struct nic_qp {
 
 #define NIC_HEAP_NONE UINT32_MAX
 
-/* nic_qp_acked - whether its requests are acknowledged: not those of UC and UD. */
+/* nic_qp_acked - whether its requests are acknowledged: not those of UC, UD and raw packets. */
 static inline bool nic_qp_acked(const struct nic_qp *qp)
 {
-	return qp->type != NIC_QP_UC && qp->type != NIC_QP_UD;
+	return qp->type != NIC_QP_UC && qp->type != NIC_QP_UD && qp->type != NIC_QP_RAW;
 }
 
 /* ---- ECE (ece.c) ----------------------------------------------------------------------------- */
@@ -389,6 +389,7 @@ struct nic {
 	uint32_t gid_live; /* bit: that entry is there */
 	uint32_t attachment_count;
 	struct nic_attachment attachments[NIC_ATTACHMENTS_MAX];
+	struct nic_rule rules[NIC_RULES_MAX]; /* qpn 0: free */
 
 	uint32_t ece_offer; /* [abi/ece.h] */
 	struct nic_config config;
@@ -664,6 +665,16 @@ void nic_resp_complete(struct nic *nic, struct nic_qp *qp, const struct nic_pkt 
 void nic_resp_complete_error(struct nic *nic, struct nic_qp *qp, struct nic_fault fault);
 /* nic_resp_write - puts the payload where the message's RETH says. */
 enum nic_mem nic_resp_write(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt);
+
+/* ---- raw.c: frames --------------------------------------------------------------------------- */
+
+bool nic_raw_length_ok(const struct nic *nic, uint64_t len_bytes);
+/* nic_raw_address - where the queue pair's frames go. */
+void nic_raw_address(struct nic_qp *qp);
+/* nic_raw_segment_bytes - of the Ethernet segment at seg, with the frame's bytes in it. */
+uint32_t nic_raw_segment_bytes(const uint8_t *seg);
+void nic_raw_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx);
+void nic_rule_forget(struct nic *nic, uint32_t qpn);
 
 /* ---- unacked.c, uc.c, ud.c, mcast.c: UC and UD ----------------------------------------------- */
 

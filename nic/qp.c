@@ -8,6 +8,7 @@
 #include <linux/errno.h>
 
 enum {
+	FRAME_BYTES_LOG2 = 13, /* a frame is one packet, and longer than the port's MTU */
 	WQEBB_COUNT_MAX = 32768,
 	RQ_COUNT_MAX = 32768,
 	RQ_SIZE_LOG2_MIN = 4,
@@ -72,6 +73,7 @@ static bool objects_ok(const struct nic *nic, const struct nic_qp_attr *attr)
 	case NIC_QP_RC:
 	case NIC_QP_UC:
 	case NIC_QP_UD:
+	case NIC_QP_RAW:
 		srq = nic_srq_find(nic, attr->srqn);
 		if (attr->srqn != 0 && (!srq || srq->xrcdn != 0 || attr->rq_wqe_count != 0))
 			return false;
@@ -117,6 +119,8 @@ void nic_qp_set_state(struct nic_qp *qp, enum nic_qp_state state)
 
 	qp->state = (uint8_t)state;
 	qp->takes = 0;
+	if (qp->type == NIC_QP_RAW)
+		return; /* nothing is sent to its number */
 	if (asks && qp->type != NIC_QP_XRC_TGT && qp->type != NIC_QP_DCT)
 		qp->takes |= NIC_TAKES_ANSWERS_F;
 	if (answers && qp->type != NIC_QP_XRC_INI && qp->type != NIC_QP_DCI && !qp->dc.drained)
@@ -188,6 +192,8 @@ static uint8_t transport_of(enum nic_qp_type type)
 	case NIC_QP_DCI:
 	case NIC_QP_DCT:
 		return ROCE_DC << ROCE_TRANSPORT_SHIFT;
+	case NIC_QP_RAW:
+		return ROCE_FRAME << ROCE_TRANSPORT_SHIFT;
 	}
 	UNREACHABLE();
 }
@@ -214,6 +220,8 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	fill_receive(nic, qp, attr);
 	qp->rq_va = attr->buf_va;
 	qp->sq_va = attr->buf_va + ((uint64_t)attr->rq_wqe_count << attr->rq_wqe_size_log2);
+	if (attr->sq_buf_va != 0)
+		qp->sq_va = attr->sq_buf_va;
 	qp->db_va = attr->db_va;
 	qp->sq_count = attr->sq_wqebb_count;
 	qp->sq_mask = (uint16_t)(attr->sq_wqebb_count - 1);
@@ -235,6 +243,8 @@ static void fill(const struct nic *nic, struct nic_qp *qp, const struct nic_qp_a
 	qp->mtu_log2 = 8;
 	if (attr->type == NIC_QP_UD)
 		qp->mtu_log2 = (uint8_t)ring_log2_ceil(nic->config.mtu_max_bytes);
+	if (attr->type == NIC_QP_RAW)
+		qp->mtu_log2 = FRAME_BYTES_LOG2;
 }
 
 /* Adds to the use counts of what qp uses. An XRC target holds nothing of the SRQ that it last
@@ -285,6 +295,7 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	if (!qp)
 		return -EINVAL;
 	nic_mcast_forget(nic, qpn);
+	nic_rule_forget(nic, qpn);
 	nic_qp_answer_last(nic, qp);
 	nic_dct_release(nic, qp, false);
 	clear_transport(nic, qp);
@@ -619,7 +630,8 @@ int nic_qp_query(const struct nic *nic, uint32_t qpn, struct nic_qp_params *para
 	*params = qp->params;
 	params->set = 0;
 	params->ece = qp->ece;
-	if (qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI || qp->type == NIC_QP_DCT) {
+	if (qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI || qp->type == NIC_QP_DCT ||
+	    qp->type == NIC_QP_RAW) {
 		params->path = (struct nic_path){.hop_limit = 0};
 		params->dest_qpn = 0;
 	}

@@ -83,10 +83,13 @@ static bool pkey_ok(struct nic *nic, const struct nic_pkt *pkt)
 /* No queue pair has that number, or not for that opcode: but a group may. */
 static void rx_other(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx)
 {
-	if (roce_opcode_transport(pkt->opcode) == ROCE_CNP_CLASS)
+	bool group = be24_load(pkt->header + ROCE_BTH_DQPN_OFF) == ROCE_QPN_MASK;
+
+	if (roce_opcode_transport(pkt->opcode) == ROCE_CNP_CLASS) {
 		nic_cnp_rx(nic, pkt, rx);
-	else if (be24_load(pkt->header + ROCE_BTH_DQPN_OFF) != ROCE_QPN_MASK ||
-	    roce_opcode_transport(pkt->opcode) != ROCE_UD) {
+	} else if (group && pkt->opcode == ROCE_OP_FRAME) {
+		nic_raw_rx(nic, pkt, rx);
+	} else if (!group || roce_opcode_transport(pkt->opcode) != ROCE_UD) {
 		nic->counters.rx_drop_qpn++;
 		nic_trace_drop(nic, pkt->header, TRACE_BY_NO_QP);
 	} else if (pkey_ok(nic, pkt)) {

@@ -88,6 +88,8 @@ static uint8_t type_of(enum nic_qp_type type)
 		return STATS_TYPE_DCI;
 	case NIC_QP_DCT:
 		return STATS_TYPE_DCT;
+	case NIC_QP_RAW:
+		break;
 	}
 	return STATS_TYPE_OTHER;
 }

@@ -31,7 +31,7 @@ void nic_tx_close(struct nic *nic, struct nic_qp *qp, const uint8_t *bth, uint32
 {
 	const struct nic_env *env = nic->env;
 
-	if (env->packet)
+	if (env->packet && qp->type != NIC_QP_RAW) /* a capture has RoCE packets */
 		env->packet(env->ctx, true, &qp->params.path, bth, nic->open_bytes);
 	env->tx_commit(env->ctx);
 	nic->counters.tx_packets++;

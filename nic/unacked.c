@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unacked.c - the requester of UC and UD queue pairs, whose packets nobody acknowledges.
+ * unacked.c - the requester of UC, UD and raw packet queue pairs, whose packets nobody
+ * acknowledges.
  *
  * One operation at a time: an entry of the send ring is copied, checked, and sent packet by packet;
  * with its last packet it is complete. Nothing is ever sent again, so psn_una, psn_send and
@@ -21,8 +22,9 @@ static bool opcode_ok(const struct nic_qp *qp, uint8_t opcode)
 	switch (opcode) {
 	case WQE_OP_NOP:
 	case WQE_OP_SEND:
-	case WQE_OP_SEND_IMM:
 		return true;
+	case WQE_OP_SEND_IMM:
+		return qp->type != NIC_QP_RAW;
 	case WQE_OP_WRITE:
 	case WQE_OP_WRITE_IMM:
 	case WQE_OP_UMR:
@@ -40,6 +42,9 @@ static struct nic_fault check_entry(const struct nic *nic, const struct nic_qp *
 		return (struct nic_fault){CQE_SYND_LOCAL_QP_OP, CQE_VENDOR_NONE};
 	/* A datagram is one packet. */
 	if (qp->type == NIC_QP_UD && wqe->len_bytes > 1ull << qp->mtu_log2)
+		return (struct nic_fault){CQE_SYND_LOCAL_LENGTH, CQE_VENDOR_NONE};
+	if (qp->type == NIC_QP_RAW && wqe->opcode != WQE_OP_NOP &&
+	    !nic_raw_length_ok(nic, wqe->len_bytes))
 		return (struct nic_fault){CQE_SYND_LOCAL_LENGTH, CQE_VENDOR_NONE};
 	verdict = nic_mem_check_list(nic, qp->pdn, wqe);
 	return verdict == NIC_MEM_OK ? (struct nic_fault){0} : nic_mem_fault(verdict);
@@ -166,6 +171,10 @@ HOT bool may_go(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wqe)
 {
 	if (qp->type == NIC_QP_UC)
 		return !qp->paced || nic_flow_gate(nic, qp);
+	if (qp->type == NIC_QP_RAW) {
+		nic_raw_address(qp);
+		return true;
+	}
 	qp->params.path = wqe->path;
 	qp->params.dest_qpn = wqe->dqpn;
 	qp->paced = false;

@@ -110,7 +110,21 @@ static uint32_t address_bytes(const struct nic_qp *qp, const struct nic_wqe *wqe
 {
 	if (qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI)
 		return nic_ud_address_bytes(wqe->raw + sizeof(struct wqe_ctrl_seg));
+	if (qp->type == NIC_QP_RAW)
+		return nic_raw_segment_bytes(wqe->raw + sizeof(struct wqe_ctrl_seg));
 	return qp->type == NIC_QP_XRC_INI ? sizeof(struct wqe_xrc_seg) : 0;
+}
+
+/* The frame's first bytes, if they stand in the segment. */
+static void decode_frame(struct nic_wqe *wqe, uint32_t at)
+{
+	uint32_t len =
+	    be16_load(wqe->raw + at + offsetof(struct wqe_eth_seg, inline_hdr_bytes));
+
+	if (len == 0)
+		return;
+	wqe->inline_mask |= 1;
+	add_piece(wqe, at + offsetof(struct wqe_eth_seg, inline_hdr), len, 0);
 }
 
 /* false: it leads nowhere. */
@@ -122,6 +136,10 @@ static bool decode_address(const struct nic *nic, const struct nic_qp *qp, struc
 		return nic_ud_address(nic, wqe, seg);
 	if (qp->type == NIC_QP_DCI)
 		return nic_dci_address(nic, wqe, seg);
+	if (qp->type == NIC_QP_RAW) {
+		decode_frame(wqe, sizeof(struct wqe_ctrl_seg));
+		return true;
+	}
 	wqe->srqn = be32_load(seg) & ROCE_QPN_MASK;
 	return true;
 }

@@ -173,6 +173,8 @@ int rig_qp(struct kern_rig *rig, struct rig_qp *qp)
 		qp->record = rig_alloc(rig, 8);
 	driver.buf_addr = rig_va(qp->ring);
 	driver.db_addr = rig_va(qp->record);
+	if (qp->type == IB_UVERBS_QPT_RAW_PACKET)
+		driver.sq_buf_addr = driver.buf_addr + 16 * qp->rq_count;
 	rig_call(rig, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
 	rig_attr(rig, UVERBS_ATTR_CREATE_QP_HANDLE, 0, 0);
 	rig_attr(rig, UVERBS_ATTR_CREATE_QP_PD_HANDLE, qp->pd, 0);

@@ -36,7 +36,7 @@ static void every_value_is_known_or_not(void **state)
 			assert_true(roce_opcode_is_request((uint8_t)op) !=
 				    roce_opcode_is_response((uint8_t)op));
 	}
-	assert_int_equal(known, 27 + 12 + 2 + 1 + 27 + 27);
+	assert_int_equal(known, 27 + 12 + 2 + 1 + 27 + 27 + 1);
 }
 
 /* Shows each kind of packet's headers, where they start, and its place in a message.

@@ -49,7 +49,7 @@ static void create_checks_attributes(void **state)
 	bad[7].rq_wqe_size_log2 = 3;
 	bad[8].rq_wqe_size_log2 = 10;
 	bad[9].db_va += 4;
-	bad[10].type = (enum nic_qp_type)7;
+	bad[10].type = (enum nic_qp_type)(NIC_QP_RAW + 1);
 	bad[11].pdn = UINT32_MAX;
 	for (int i = 0; i < 12; i++) {
 		print_message("row: %d\n", i);

@@ -175,11 +175,17 @@ static inline bool roce_gid_is_ipv4(const uint8_t gid[static 16])
 
 /* roce_gid_is_multicast - ff00::/8, or a mapped IPv4 address of 224.0.0.0/4 [linux
  * rdma_is_multicast_addr]. */
-/* roce_gid_stays - whether a group's packets never leave the host (interface-local scope)
- * [RFC 4291 2.7]. */
-static inline bool roce_gid_stays(const uint8_t gid[static 16])
+/* Of our own: the group that Ethernet frames go to, which no network sees. */
+#define ROCE_FRAMES_GID {0xff, 0x01, 'r', 'i', 'g', '5', 'f', 'r', 'a', 'm', 'e', 's'}
+
+static inline bool roce_gid_is_frames(const uint8_t gid[static 16])
 {
-	return gid[0] == 0xff && (gid[1] & 0xf) == 1;
+	static const uint8_t frames[16] = ROCE_FRAMES_GID;
+
+	for (int i = 0; i < 16; i++)
+		if (gid[i] != frames[i])
+			return false;
+	return true;
 }
 
 static inline bool roce_gid_is_multicast(const uint8_t gid[static 16])

@@ -144,7 +144,7 @@ static int env_block(void *ctx, uint32_t *block)
 static int env_join(void *ctx, const uint8_t gid[static 16])
 {
 	struct host_port *port = (struct host_port *)ctx;
-	int result = roce_gid_stays(gid) ? 0 : host_udp_group_join(&port->udp, gid);
+	int result = roce_gid_is_frames(gid) ? 0 : host_udp_group_join(&port->udp, gid);
 
 	if (result == 0 && port->group_count++ == 0)
 		host_local_listen(port->local, true);
@@ -155,7 +155,7 @@ static void env_leave(void *ctx, const uint8_t gid[static 16])
 {
 	struct host_port *port = (struct host_port *)ctx;
 
-	if (!roce_gid_stays(gid))
+	if (!roce_gid_is_frames(gid))
 		host_udp_group_leave(&port->udp, gid);
 	if (--port->group_count == 0)
 		host_local_listen(port->local, false);

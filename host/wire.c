@@ -36,7 +36,7 @@ static uint8_t *group_reserve(struct host_wire *wire, const struct nic_path *pat
 		return NULL;
 	wire->path = *path;
 	wire->len = len;
-	wire->over_udp = wire->udp->up && !roce_gid_stays(path->dgid);
+	wire->over_udp = wire->udp->up && !roce_gid_is_frames(path->dgid);
 	wire->room = wire->bytes;
 	if (wire->over_udp) {
 		host_udp_group_ip(wire->udp->ipv4, path->dgid, to.dgid);

@@ -4,7 +4,7 @@
  * say which frames come to which.
  *
  * A frame stays on its port: it goes to every process of it, this one too, as the payload of a
- * packet of our own opcode to the group of ff01::/16 below, and comes to the queue pairs of the
+ * packet of our own opcode to a group of our own, and comes to the queue pairs of the
  * rules of the best priority that fit. What no rule fits is dropped, as by a card whose frames are
  * the kernel's.
  */
@@ -27,7 +27,7 @@ enum {
 };
 
 static const struct nic_path path = {
-    .dgid = {0xff, 0x01, 'r', 'i', 'g', '5', 'f', 'r', 'a', 'm', 'e', 's'},
+    .dgid = ROCE_FRAMES_GID,
     .datagram = true,
 };
 

@@ -5,7 +5,7 @@
  * By queues that complete, overrun and fail, and by channels that are closed.
  */
 #include "abi/mlx5_db.h"
-#include "tests/support/devx_rig.h"
+#include "tests/support/devx_world.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -13,58 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct world {
-	struct kern_rig rig;
-	struct devx devx;
-	uint32_t pd, uar, page, pdn;
-	struct devx_cq cq;
-	struct devx_qp qp;
-} world;
-
-static int open_on(bool infiniband)
-{
-	struct ib_uverbs_alloc_pd req = {.response = 0};
-	struct ib_uverbs_alloc_pd_resp resp;
-	struct mlx5_ib_alloc_pd_resp uhw;
-	struct kern_rig *rig = &world.rig;
-
-	memset(&world, 0, sizeof(world));
-	if (infiniband)
-		kern_rig_open_infiniband(rig);
-	else
-		kern_rig_open(rig);
-	assert_int_equal(rig_context(rig), 0);
-	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	assert_int_equal(rig_write(rig, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp,
-				   sizeof(resp), &uhw, sizeof(uhw)),
-			 0);
-	world.pd = resp.pd_handle;
-	world.pdn = uhw.pdn;
-	assert_int_equal(devx_cq(rig, world.page, 4, &world.cq), 0);
-	world.qp = (struct devx_qp){.rq_count = 16, .sq_count = 8};
-	assert_int_equal(devx_qp(rig, world.page, world.pdn, world.cq.number, &world.qp), 0);
-	return 0;
-}
-
-static int open_world(void **state)
-{
-	(void)state;
-	return open_on(false);
-}
-
-static int open_infiniband(void **state)
-{
-	(void)state;
-	return open_on(true);
-}
-
-static int close_world(void **state)
-{
-	(void)state;
-	kern_rig_close(&world.rig);
-	return 0;
-}
 
 static struct rig_channel *channel(int fd)
 {
@@ -158,8 +106,8 @@ static void completion_queue_errors(void **state)
 		assert_int_equal(cmd_get(eqe, CMD_EQE_CQ_ERR_CQN), world.cq.number);
 		assert_int_equal(cmd_get(eqe, CMD_EQE_CQ_ERR_SYNDROME),
 				 gone ? CMD_EQE_CQ_ERR_ACCESS : CMD_EQE_CQ_ERR_OVERRUN);
-		close_world(state);
-		open_world(state);
+		devx_world_close(state);
+		devx_world_open(state);
 	}
 }
 
@@ -462,20 +410,23 @@ static void packet_pacing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(completions, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(completion_queue_errors, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(queue_pair_events, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(port_events, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(subscriptions_that_are_refused, open_world,
-					    close_world),
-	    cmocka_unit_test_setup_teardown(asynchronous_queries, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(capabilities, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(general_commands, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(infiniband_port, open_infiniband, close_world),
-	    cmocka_unit_test_setup_teardown(event_queue_and_register_numbers, open_world,
-					    close_world),
-	    cmocka_unit_test_setup_teardown(var_pages, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(packet_pacing, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(completions, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(completion_queue_errors, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(queue_pair_events, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(port_events, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(subscriptions_that_are_refused, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(asynchronous_queries, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(capabilities, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(general_commands, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(infiniband_port, devx_world_open_infiniband,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(event_queue_and_register_numbers, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(var_pages, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(packet_pacing, devx_world_open, devx_world_close),
 	};
 
 	return cmocka_run_group_tests_name("kern_devx_event", tests, NULL, NULL);

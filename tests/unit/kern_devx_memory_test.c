@@ -6,7 +6,7 @@
  */
 #include "abi/mlx5_db.h"
 #include "abi/mlx5_wqe.h"
-#include "tests/support/devx_rig.h"
+#include "tests/support/devx_world.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -14,64 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { ALL = 0xf, LOG_CQ = 4 };
-
-static struct world {
-	struct kern_rig rig;
-	struct devx devx;
-	uint32_t pd, uar, page, pdn;
-	struct devx_cq cq;
-	struct devx_qp qp;
-	uint8_t *memory;
-	struct ib_uverbs_reg_mr_resp mr;
-} world;
-
-/* The domain of the verbs, and its number as mlx5dv_init_obj tells it. */
-static void make_pd(void)
-{
-	struct ib_uverbs_alloc_pd req = {.response = 0};
-	struct ib_uverbs_alloc_pd_resp resp;
-	struct mlx5_ib_alloc_pd_resp uhw;
-
-	assert_int_equal(rig_write(&world.rig, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp,
-				   sizeof(resp), &uhw, sizeof(uhw)),
-			 0);
-	world.pd = resp.pd_handle;
-	world.pdn = uhw.pdn;
-}
-
-static int open_world(void **state)
-{
-	struct kern_rig *rig = &world.rig;
-
-	(void)state;
-	memset(&world, 0, sizeof(world));
-	kern_rig_open(rig);
-	assert_int_equal(rig_context(rig), 0);
-	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	make_pd();
-	world.memory = rig_alloc(rig, 8192);
-	assert_int_equal(rig_mr(rig, world.pd, world.memory, 8192, ALL, &world.mr), 0);
-	assert_int_equal(devx_cq(rig, world.page, LOG_CQ, &world.cq), 0);
-	world.qp = (struct devx_qp){.rq_count = 16, .sq_count = 8};
-	assert_int_equal(devx_qp(rig, world.page, world.pdn, world.cq.number, &world.qp), 0);
-	return 0;
-}
-
-static int close_world(void **state)
-{
-	(void)state;
-	kern_rig_close(&world.rig);
-	return 0;
-}
-
-static void refused(int error, enum cmd_status status)
-{
-	assert_int_equal(error, -EREMOTEIO);
-	assert_int_equal(devx_status(&world.devx), status);
-	assert_int_not_equal(cmd_get(world.devx.out, CMD_OUT_SYNDROME), 0);
-}
 
 /* ---- traffic ----------------------------------------------------------------------------------
  */
@@ -183,27 +125,27 @@ static void keys_that_are_refused(void **state)
 	assert_int_equal(devx_umem(rig, buf, 8192, 1, &umem, &id), 0);
 	assert_int_equal(devx_umem(rig, buf, 8192, 0, &umem, &read_only), 0);
 	mkey_in(CMD_MKC_MODE_MTT, rig_va(buf), 8192);
-	refused(devx_create(rig, &world.devx), CMD_BAD_RES); /* no umem */
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_RES); /* no umem */
 	cmd_set(world.devx.in, CMD_MKEY_UMEM_ID, read_only);
-	refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
 	cmd_set(world.devx.in, CMD_MKEY_UMEM_ID, id);
 	be64_store(world.devx.in + CMD_MKEY_MKC + CMD_MKC_LEN, 8193);
-	refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
 	cmd_set(world.devx.in + CMD_MKEY_MKC, CMD_MKC_LENGTH64, 1);
-	refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
 	mkey_in(CMD_MKC_MODE_PA, 0, 64);
-	refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
 	mkey_in(CMD_MKC_MODE_KSM, 0, 64);
 	cmd_set(world.devx.in, CMD_MKEY_ACTUAL_COUNT, 5); /* the command has four */
-	refused(devx_create(rig, &world.devx), CMD_BAD_INP_LEN);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_INP_LEN);
 	cmd_set(world.devx.in, CMD_MKEY_ACTUAL_COUNT, UINT32_MAX);
-	refused(devx_create(rig, &world.devx), CMD_BAD_INP_LEN);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_INP_LEN);
 	mkey_in(CMD_MKC_MODE_KLM, 0, 64);
 	cmd_set(world.devx.in + CMD_MKEY_MKC, CMD_MKC_COUNT, UINT32_MAX);
-	refused(devx_create(rig, &world.devx), CMD_NO_RES);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_NO_RES);
 	mkey_in(CMD_MKC_MODE_KLM, 0, 64);
 	cmd_set(world.devx.in + CMD_MKEY_MKC, CMD_MKC_PD, world.pdn + 1);
-	refused(devx_create(rig, &world.devx), CMD_BAD_RES);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_RES);
 }
 
 /* ---- receive memory pools -----------------------------------------------------------------------
@@ -395,12 +337,13 @@ static void receive_pools_that_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(keys, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(keys_that_are_refused, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(receive_pools, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(queue_of_the_verbs, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(receive_pools_that_are_refused, open_world,
-					    close_world),
+	    cmocka_unit_test_setup_teardown(keys, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(keys_that_are_refused, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(receive_pools, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(queue_of_the_verbs, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(receive_pools_that_are_refused, devx_world_open,
+					    devx_world_close),
 	};
 
 	return cmocka_run_group_tests_name("kern_devx_memory", tests, NULL, NULL);

@@ -8,7 +8,7 @@
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
 #include "abi/mlx5_wqe.h"
-#include "tests/support/devx_rig.h"
+#include "tests/support/devx_world.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,69 +17,11 @@
 
 #include <cmocka.h>
 
-enum { ALL = 0xf, LOG_CQ = 4 };
-
-static struct world {
-	struct kern_rig rig;
-	struct devx devx;
-	uint32_t pd, uar, page, pdn;
-	struct devx_cq cq;
-	struct devx_qp qp;
-	uint8_t *memory;
-	struct ib_uverbs_reg_mr_resp mr;
-} world;
-
-/* The domain of the verbs, and its number as mlx5dv_init_obj tells it. */
-static void make_pd(void)
-{
-	struct ib_uverbs_alloc_pd req = {.response = 0};
-	struct ib_uverbs_alloc_pd_resp resp;
-	struct mlx5_ib_alloc_pd_resp uhw;
-
-	assert_int_equal(rig_write(&world.rig, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp,
-				   sizeof(resp), &uhw, sizeof(uhw)),
-			 0);
-	world.pd = resp.pd_handle;
-	world.pdn = uhw.pdn;
-}
-
-static int open_world(void **state)
-{
-	struct kern_rig *rig = &world.rig;
-
-	(void)state;
-	memset(&world, 0, sizeof(world));
-	kern_rig_open(rig);
-	assert_int_equal(rig_context(rig), 0);
-	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	make_pd();
-	world.memory = rig_alloc(rig, 8192);
-	assert_int_equal(rig_mr(rig, world.pd, world.memory, 8192, ALL, &world.mr), 0);
-	assert_int_equal(devx_cq(rig, world.page, LOG_CQ, &world.cq), 0);
-	world.qp = (struct devx_qp){.rq_count = 16, .sq_count = 8};
-	assert_int_equal(devx_qp(rig, world.page, world.pdn, world.cq.number, &world.qp), 0);
-	return 0;
-}
-
-static int close_world(void **state)
-{
-	(void)state;
-	kern_rig_close(&world.rig);
-	return 0;
-}
-
 static void names_qp(enum cmd_opcode opcode, uint16_t in_len, uint16_t out_len)
 {
 	devx_in(&world.devx, opcode, in_len, out_len);
 	world.devx.handle = world.qp.handle;
 	cmd_set(world.devx.in, CMD_NUMBER, world.qp.number);
-}
-
-static void refused(int error, enum cmd_status status)
-{
-	assert_int_equal(error, -EREMOTEIO);
-	assert_int_equal(devx_status(&world.devx), status);
-	assert_int_not_equal(cmd_get(world.devx.out, CMD_OUT_SYNDROME), 0);
 }
 
 /* ---- traffic ----------------------------------------------------------------------------------
@@ -193,10 +135,10 @@ static void udp_source_port(void **state)
 	cmd_set(ads, CMD_ADS_UDP_SPORT, 55555);
 	assert_int_equal(devx_modify(&world.rig, &world.devx), 0);
 	cmd_set(ads, CMD_ADS_UDP_SPORT, 1234);
-	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
 	cmd_set(ads, CMD_ADS_UDP_SPORT, 55556);
 	be64_store(world.devx.in + 0x108, 1);
-	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
 	names_qp(CMD_QUERY_QP, 16, 512);
 	assert_int_equal(devx_query(&world.rig, &world.devx), 0);
 	ads = world.devx.out + CMD_QP_QPC + CMD_QPC_PATH;
@@ -207,18 +149,18 @@ static void edges_that_are_none(void **state)
 {
 	(void)state;
 	names_qp(CMD_INIT2RTR_QP, CMD_QP_CREATE_BYTES, 16);
-	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_QP_STATE);
+	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_QP_STATE);
 	names_qp(CMD_RTS2RTS_QP, CMD_QP_CREATE_BYTES, 16);
-	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_QP_STATE);
+	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_QP_STATE);
 	/* Port 0, and a mask bit that this edge does not have. */
 	names_qp(CMD_RST2INIT_QP, CMD_QP_CREATE_BYTES, 16);
-	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
 	cmd_set(world.devx.in + CMD_QP_QPC + CMD_QPC_PATH, CMD_ADS_PORT, 1);
 	cmd_set(world.devx.in, CMD_QP_OPT_MASK, 1 << 20);
-	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_PARAM);
 	/* Cut short. */
 	world.devx.in_len = 64;
-	refused(devx_modify(&world.rig, &world.devx), CMD_BAD_INP_LEN);
+	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_INP_LEN);
 	connect_to_itself();
 	names_qp(CMD_2ERR_QP, 16, 16);
 	assert_int_equal(devx_modify(&world.rig, &world.devx), 0);
@@ -316,16 +258,16 @@ static void completion_queues_that_are_refused(void **state)
 	    {"record's place", 0x10, {0x3c, 0, 32}, 4, CMD_BAD_PARAM},
 	};
 	struct kern_rig *rig = &world.rig;
-	uint8_t *ring = rig_alloc(rig, 64 << LOG_CQ), *record = rig_alloc(rig, 64);
+	uint8_t *ring = rig_alloc(rig, 64 << DEVX_LOG_CQ), *record = rig_alloc(rig, 64);
 	uint32_t handle, ring_id, record_id;
 	struct devx good;
 	uint8_t *cqc = good.in + CMD_CQ_CQC;
 
 	(void)state;
-	assert_int_equal(devx_umem(rig, ring, 64 << LOG_CQ, 1, &handle, &ring_id), 0);
+	assert_int_equal(devx_umem(rig, ring, 64 << DEVX_LOG_CQ, 1, &handle, &ring_id), 0);
 	assert_int_equal(devx_umem(rig, record, 64, 1, &handle, &record_id), 0);
 	devx_in(&good, CMD_CREATE_CQ, CMD_CQ_CREATE_BYTES, 16);
-	cmd_set(cqc, CMD_CQC_LOG_SIZE, LOG_CQ);
+	cmd_set(cqc, CMD_CQC_LOG_SIZE, DEVX_LOG_CQ);
 	cmd_set(cqc, CMD_CQC_UAR, world.page);
 	cmd_set(cqc, CMD_CQC_EQN, 1);
 	cmd_set(cqc, CMD_CQC_DBR_UMEM, record_id);
@@ -348,7 +290,7 @@ static void completion_queues_that_are_refused(void **state)
 	cmd_set(world.devx.in, CMD_OPCODE, CMD_QUERY_CQ);
 	world.devx.out_len = 80;
 	assert_int_equal(devx_query(rig, &world.devx), 0);
-	assert_int_equal(cmd_get(world.devx.out + CMD_CQ_CQC, CMD_CQC_LOG_SIZE), LOG_CQ);
+	assert_int_equal(cmd_get(world.devx.out + CMD_CQ_CQC, CMD_CQC_LOG_SIZE), DEVX_LOG_CQ);
 }
 
 /* ---- who may name what --------------------------------------------------------------------------
@@ -585,10 +527,10 @@ static void reserved_numbers(void **state)
 	}
 	assert_int_equal(devx_destroy(rig, handle), 0);
 	cmd_set(world.devx.in, CMD_OBJ_LOG_RANGE, 1);
-	refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_PARAM);
 	devx_in(&world.devx, CMD_CREATE_GENERAL_OBJECT, 32, 16);
 	cmd_set(world.devx.in, CMD_OBJ_TYPE, 0xc);
-	refused(devx_create(rig, &world.devx), CMD_BAD_OP);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_OP);
 }
 
 static void domains_by_command(void **state)
@@ -610,7 +552,7 @@ static void domains_by_command(void **state)
 	assert_int_equal(devx_create(rig, &world.devx), 0);
 	assert_int_equal(devx_destroy(rig, world.devx.handle), 0);
 	devx_in(&world.devx, CMD_CREATE_TIR, 256, 16);
-	refused(devx_create(rig, &world.devx), CMD_BAD_OP);
+	devx_world_refused(devx_create(rig, &world.devx), CMD_BAD_OP);
 	devx_in(&world.devx, 0xdead, 256, 16);
 	assert_int_equal(devx_create(rig, &world.devx), -EINVAL);
 }
@@ -630,30 +572,35 @@ static void close_takes_all(void **state)
 	assert_int_equal(kern_open(rig->kern, &rig->file), 0);
 	assert_int_equal(rig_context(rig), 0);
 	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	make_pd();
-	assert_int_equal(devx_cq(rig, world.page, LOG_CQ, &world.cq), 0);
+	devx_world_pd();
+	assert_int_equal(devx_cq(rig, world.page, DEVX_LOG_CQ, &world.cq), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(a_message, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(query_tells_what_was_set, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(udp_source_port, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(edges_that_are_none, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(queue_pairs_that_are_refused, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(completion_queues_that_are_refused, open_world,
-					    close_world),
-	    cmocka_unit_test_setup_teardown(the_verbs_objects_too, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(ece_by_command, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(a_queue_pair_without_queues, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(names_that_do_not_fit, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(another_context, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(umems, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(umem_page_sizes, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(reserved_numbers, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(domains_by_command, open_world, close_world),
-	    cmocka_unit_test_setup_teardown(close_takes_all, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(a_message, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(query_tells_what_was_set, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(udp_source_port, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(edges_that_are_none, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(queue_pairs_that_are_refused, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(completion_queues_that_are_refused, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(the_verbs_objects_too, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(ece_by_command, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(a_queue_pair_without_queues, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(names_that_do_not_fit, devx_world_open,
+					    devx_world_close),
+	    cmocka_unit_test_setup_teardown(another_context, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(umems, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(umem_page_sizes, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(reserved_numbers, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(domains_by_command, devx_world_open, devx_world_close),
+	    cmocka_unit_test_setup_teardown(close_takes_all, devx_world_open, devx_world_close),
 	};
 
 	return cmocka_run_group_tests_name("kern_devx", tests, NULL, NULL);

@@ -6,6 +6,9 @@
 
 enum { BEHIND_DEFAULT = 3 };
 
+#define MARK_SEED 0x9e3779b97f4a7c15ull
+#define NS_PER_S  1000000000ull
+
 void fault_init(struct fault *fault, const struct fault_config *config)
 {
 	*fault = (struct fault){.config = *config};
@@ -16,6 +19,9 @@ void fault_init(struct fault *fault, const struct fault_config *config)
 		fault->config.behind_max = FAULT_BEHIND_MAX;
 	base_prng_seed(&fault->prng, config->seed);
 	base_prng_seed(&fault->jitter_prng, ~config->seed);
+	base_prng_seed(&fault->mark_prng, config->seed ^ MARK_SEED);
+	if (fault->config.queue_bytes == 0)
+		fault->config.queue_bytes = FAULT_QUEUE_BYTES;
 }
 
 static bool rule_hits(const struct fault_rule *rule, uint64_t number)
@@ -48,6 +54,47 @@ static uint64_t delay_of(struct fault *fault)
 		return fault->config.delay_ns;
 	return fault->config.delay_ns +
 	       base_prng_range(&fault->jitter_prng, 0, fault->config.jitter_ns);
+}
+
+/* bytes * by / of, which is less than 2^64. */
+static uint64_t scaled(uint64_t bytes, uint64_t by, uint64_t of)
+{
+	return (uint64_t)((unsigned __int128)bytes * by / of);
+}
+
+/* The packet joins the queue of the bottleneck, if there is room; *waiting: the bytes before it. */
+static bool join_queue(struct fault *fault, size_t len_bytes, uint64_t now_ns, uint64_t *waiting,
+		       uint64_t *delay_ns)
+{
+	uint64_t rate = fault->config.rate_bytes_per_s;
+	uint64_t start_ns = fault->busy_until_ns > now_ns ? fault->busy_until_ns : now_ns;
+
+	*waiting = scaled(start_ns - now_ns, rate, NS_PER_S);
+	if (*waiting + len_bytes > fault->config.queue_bytes && *waiting != 0) {
+		fault->overflows++;
+		return false;
+	}
+	fault->busy_until_ns = start_ns + scaled(len_bytes, NS_PER_S, rate);
+	*delay_ns += fault->busy_until_ns - now_ns;
+	return true;
+}
+
+/* The bottleneck's part of the verdict, and the mark. */
+static void judge_congestion(struct fault *fault, size_t len_bytes, uint64_t now_ns,
+			     struct fault_verdict *verdict)
+{
+	const struct fault_config *config = &fault->config;
+	uint64_t waiting = 0;
+
+	if (config->rate_bytes_per_s != 0 &&
+	    !join_queue(fault, len_bytes, now_ns, &waiting, &verdict->delay_ns)) {
+		*verdict = (struct fault_verdict){.drop = true};
+		return;
+	}
+	verdict->mark =
+	    (config->mark_above_bytes != 0 && waiting > config->mark_above_bytes) ||
+	    (config->mark_ppm != 0 && base_prng_chance(&fault->mark_prng, config->mark_ppm));
+	fault->marks += verdict->mark;
 }
 
 /*
@@ -84,6 +131,8 @@ struct fault_verdict fault_judge(struct fault *fault, size_t len_bytes, uint64_t
 	verdict.corrupt = hit[FAULT_CORRUPT];
 	verdict.corrupt_bit = hit[FAULT_CORRUPT] ? bit : 0;
 	verdict.delay_ns = active ? delay_ns : 0;
+	if (active)
+		judge_congestion(fault, len_bytes, now_ns, &verdict);
 	return verdict;
 }
 

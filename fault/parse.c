@@ -82,6 +82,65 @@ static bool take_time(struct reader *reader, uint64_t *ns)
 	return false;
 }
 
+struct unit {
+	const char *name;
+	uint64_t value;
+};
+
+/* "1.25GB" in bytes, if GB is one of the units; the names that begin alike stand longest first. */
+static bool take_quantity(struct reader *reader, const struct unit *units, uint64_t most,
+			  uint64_t *value)
+{
+	uint64_t whole, part = 0, scale = 1;
+
+	if (!take_number(reader, &whole))
+		return false;
+	if (take(reader, "."))
+		for (; at_digit(reader); reader->at++) {
+			if (scale == 1000000)
+				continue;
+			part = part * 10 + (unsigned int)(*reader->at - '0');
+			scale *= 10;
+		}
+	for (; units->name; units++) {
+		if (!take(reader, units->name))
+			continue;
+		if (whole > most / units->value)
+			return false;
+		*value = whole * units->value + part * units->value / scale;
+		return *value != 0 && *value <= most;
+	}
+	return false;
+}
+
+static bool take_size(struct reader *reader, uint64_t *bytes)
+{
+	static const struct unit units[] = {
+	    {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"B", 1}, {NULL, 0}};
+
+	return take_quantity(reader, units, FAULT_RATE_MAX, bytes);
+}
+
+static bool take_rate(struct reader *reader, uint64_t *bytes_per_s)
+{
+	static const struct unit units[] = {{"kB/s", 1000}, {"MB/s", 1000000}, {"GB/s", 1000000000},
+					    {"kb/s", 125},  {"Mb/s", 125000},  {"Gb/s", 125000000},
+					    {NULL, 0}};
+
+	return take_quantity(reader, units, FAULT_RATE_MAX, bytes_per_s);
+}
+
+/* A chance, or a length of the queue. */
+static bool take_mark(struct reader *reader, struct fault_config *config)
+{
+	struct reader again = *reader;
+
+	if (take_chance(reader, &config->mark_ppm))
+		return true;
+	*reader = again;
+	return take_size(reader, &config->mark_above_bytes);
+}
+
 /* "3" or "3/10" behind "drop@". */
 static bool take_rule(struct reader *reader, struct fault_config *config, enum fault_kind kind)
 {
@@ -125,6 +184,12 @@ static bool take_item(struct reader *reader, struct fault_config *config)
 	if (take(reader, "jitter="))
 		return take_time(reader, &config->jitter_ns) &&
 		       config->jitter_ns <= FAULT_DELAY_MAX_NS;
+	if (take(reader, "rate="))
+		return take_rate(reader, &config->rate_bytes_per_s);
+	if (take(reader, "queue="))
+		return take_size(reader, &config->queue_bytes);
+	if (take(reader, "mark="))
+		return take_mark(reader, config);
 	if (take(reader, "behind=")) {
 		if (!take_number(reader, &number) || number == 0 || number > FAULT_BEHIND_MAX)
 			return false;

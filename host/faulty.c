@@ -2,6 +2,7 @@
 /* faulty.c - carries out fault/'s verdicts on the wires. */
 #include "host/faulty.h"
 
+#include "abi/roce.h"
 #include "base/assert.h"
 
 #include <errno.h>
@@ -55,8 +56,7 @@ static void keep(struct host_faulty_held *held, const struct host_faulty *faulty
 /* false: there is no room. */
 static bool send_held(struct host_faulty *faulty, const struct host_faulty_held *held)
 {
-	uint8_t *room =
-	    host_wire_reserve(faulty->wire, &held->path, held->dqpn, held->len_bytes);
+	uint8_t *room = host_wire_reserve(faulty->wire, &held->path, held->dqpn, held->len_bytes);
 
 	if (!room)
 		return false;
@@ -144,6 +144,29 @@ static void commit_slowly(struct host_faulty *faulty, const struct fault_verdict
 	host_wire_cancel(faulty->wire);
 }
 
+/* The packet of the open reservation gets other bits, if it may; false: it has none to change. */
+static bool mark(struct host_faulty *faulty)
+{
+	uint8_t ecn = nic_traffic_class(&faulty->path, faulty->len_bytes) & ROCE_ECN_MASK;
+
+	if (faulty->wire->open != HOST_WAY_UDP || ecn == ROCE_ECN_NOT_ECT)
+		return false;
+	faulty->path.ecn = ROCE_ECN_CE;
+	return true;
+}
+
+/* Made anew: its message has other bits than the one that was begun. */
+static void commit_marked(struct host_faulty *faulty, bool twice)
+{
+	struct host_faulty_held copy;
+
+	keep(&copy, faulty, 0, -1);
+	host_wire_cancel(faulty->wire);
+	(void)send_held(faulty, &copy);
+	if (twice)
+		(void)send_held(faulty, &copy);
+}
+
 static void commit_at_once(struct host_faulty *faulty, bool twice)
 {
 	struct host_faulty_held copy;
@@ -158,12 +181,14 @@ static void commit_at_once(struct host_faulty *faulty, bool twice)
 void host_faulty_commit(struct host_faulty *faulty, uint64_t now_ns)
 {
 	struct fault_verdict verdict;
+	bool marked;
 
 	if (faulty->wire->open == HOST_WAY_NONE) {
 		host_wire_commit(faulty->wire);
 		return;
 	}
 	verdict = fault_judge(&faulty->fault, faulty->len_bytes, now_ns);
+	marked = verdict.mark && mark(faulty);
 	if (verdict.drop || (verdict.behind && !verdict.corrupt &&
 			     hold(faulty, verdict.behind, now_ns + verdict.delay_ns))) {
 		host_wire_cancel(faulty->wire);
@@ -173,6 +198,8 @@ void host_faulty_commit(struct host_faulty *faulty, uint64_t now_ns)
 		commit_slowly(faulty, &verdict, now_ns);
 	else if (verdict.corrupt)
 		host_wire_corrupt(faulty->wire, verdict.corrupt_bit);
+	else if (marked)
+		commit_marked(faulty, verdict.duplicate);
 	else
 		commit_at_once(faulty, verdict.duplicate);
 	if (!verdict.corrupt)

@@ -7,9 +7,13 @@
  * arrives; on the local wire, which has none, it is not delivered. A reordered packet waits until
  * enough others have been sent; if none are, it is as good as lost.
  *
+ * A marked packet says that it met congestion, if it says that it may (ECT), which only packets
+ * over UDP do: then it goes out with the other ECN bits.
+ *
  * A slow wire holds FAULT_QUEUE_MAX packets; with so many under way it has no room for more, and
  * the NIC waits. Each goes out when a pass finds that its time has come, so later by what a thread
- * takes to wake up, if none polls. What is under way when the port is left goes out early.
+ * takes to wake up, if none polls. A bottleneck is such a wire; what its queue has no room for is
+ * dropped. What is under way when the port is left goes out early.
  *
  * One owner at a time (the port's lock).
  */

@@ -14,11 +14,18 @@ _Static_assert((int)NIC_CC_NONE == ECE_NONE && (int)NIC_CC_DCQCN == ECE_DCQCN &&
 	       "algorithms have one number");
 
 /* The one place where capabilities are switched on: each bit is what works. */
-enum { OWN_BITS = 0 };
+enum {
+	OWN_BITS = ECE_PER_DESTINATION_F | ECE_ECT_F | ECE_CNP_F | ECE_RTT_F | ECE_DCQCN_F,
+};
 
+/* A port that was told to do without congestion control does: it names no algorithm. */
 void nic_ece_init(struct nic *nic)
 {
-	nic->ece_offer = ece_offer(OWN_BITS, (enum ece_algorithm)nic->config.cc_algorithm);
+	uint32_t bits = OWN_BITS;
+
+	if (nic->config.cc_algorithm == NIC_CC_NONE)
+		bits &= ~(uint32_t)ECE_ALGORITHMS_MASK;
+	nic->ece_offer = ece_offer(bits, (enum ece_algorithm)nic->config.cc_algorithm);
 	if (nic->config.ece_plain)
 		nic->ece_offer = ECE_VERSION_1;
 }

@@ -2,6 +2,8 @@
 /* link.c - a cable with faults. */
 #include "sim/link.h"
 
+#include "abi/roce.h"
+
 #include "base/assert.h"
 
 #include <stdlib.h>
@@ -133,6 +135,8 @@ void sim_link_commit(struct sim_link *link)
 		return;
 	}
 	packet->corrupted = verdict.corrupt;
+	if (verdict.mark && packet->path.ecn == ROCE_ECN_ECT_0)
+		packet->path.ecn = ROCE_ECN_CE;
 	arrival_ns += verdict.delay_ns;
 	if (verdict.duplicate)
 		launch_copy(link, packet, arrival_ns + sim_range(world, 1, late_ns_max));

@@ -113,7 +113,7 @@ static void receive(struct sim_node *node, const struct sim_packet *packet, bool
 		.len_bytes = packet->len_bytes,
 		.sgid = looped ? NULL : packet->path.sgid,
 		.dgid = looped ? NULL : packet->path.dgid,
-		.traffic_class = packet->path.traffic_class,
+		.traffic_class = nic_traffic_class(&packet->path, packet->len_bytes),
 		.path = looped && packet->path.datagram ? &packet->path : NULL,
 	};
 	uint8_t *copy = (uint8_t *)malloc(packet->len_bytes);

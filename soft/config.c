@@ -5,6 +5,8 @@
  */
 #include "soft/config.h"
 
+#include "nic/cc/cc.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEYS "addr, ll, lid, numa, ece and ahmap"
+#define KEYS "addr, ll, lid, numa, ece, ahmap and cc"
 
 enum { NODE_MAX = 1023 };
 enum { LID_MAX = 0xbfff }; /* above are multicast's, and one that every port answers to */
@@ -177,6 +179,22 @@ static int set_ah_map(const struct parser *parser, struct soft_nic *nic, struct 
 	return 0;
 }
 
+static int set_cc(const struct parser *parser, struct soft_nic *nic, struct span value)
+{
+	static const char *const names[NIC_CC_COUNT] = {
+	    [NIC_CC_NONE] = "none", [NIC_CC_DCQCN] = "dcqcn", [NIC_CC_RTT] = "rtt"};
+
+	for (uint8_t i = 0; i < NIC_CC_COUNT; i++) {
+		if (!is(value, names[i]))
+			continue;
+		nic->cc_algorithm = i;
+		return 0;
+	}
+	return refuse(parser,
+		      "RIG5_SOFT: cc=%.*s is unknown; write cc=none, cc=dcqcn or cc=rtt",
+		      (int)value.len, value.at);
+}
+
 static int set_key(const struct parser *parser, struct soft_nic *nic, struct span pair)
 {
 	struct span value = pair;
@@ -198,11 +216,8 @@ static int set_key(const struct parser *parser, struct soft_nic *nic, struct spa
 		return set_ece(parser, nic, value);
 	if (is(key, "ahmap"))
 		return set_ah_map(parser, nic, value);
-	if (is(key, "rate") || is(key, "cc"))
-		return refuse(parser,
-			      "RIG5_SOFT: %.*s= is not there yet; this version's software "
-			      "NIC does not pace, so leave it out",
-			      (int)key.len, key.at);
+	if (is(key, "cc"))
+		return set_cc(parser, nic, value);
 	return refuse(parser, "RIG5_SOFT: key \"%.*s\" is unknown; the keys are " KEYS,
 		      (int)key.len, key.at);
 }
@@ -271,6 +286,7 @@ static int parse_nic(const struct parser *parser, struct span text)
 	nic = &config->nics[config->count++];
 	memcpy(nic->name, name.at, name.len);
 	nic->numa_node = -1;
+	nic->cc_algorithm = NIC_CC_DCQCN;
 	while (text.len != 0 && !error)
 		error = set_key(parser, nic, cut(&text, ','));
 	if (!error)

@@ -19,7 +19,8 @@
  *            bits may mean something else.
  *   ahmap=on   address handles can be mapped to queue pairs, the default; ahmap=off: as on cards
  *            whose firmware does not know how.
- * rate= and cc= are known, and refused until they do something.
+ *   cc=dcqcn congestion control of what nobody has chosen another for: DCQCN, the default.
+ *   cc=rtt   by round trips.   cc=none  none.
  */
 #ifndef SOFT_CONFIG_H
 #define SOFT_CONFIG_H
@@ -42,6 +43,7 @@ struct soft_nic {
 	int numa_node; /* -1: none */
 	bool ece_plain; /* offers only what any card does */
 	bool ah_map_off; /* has no objects that map address handles */
+	uint8_t cc_algorithm; /* enum nic_cc_algorithm */
 };
 
 struct soft_config {

@@ -38,6 +38,25 @@ static const struct nic_config nic_limits = {
 
 enum { SCAN_RECORDS = 64 };
 
+/*
+ * What fits hosts, whose round trips are ten times those of cards: the paper's DCQCN, since it
+ * waits for 50 us between notifications; a higher target delay; and a bucket as deep as what a
+ * thread that wakes late has missed. What may be under way is no more than without (host/udp.h).
+ */
+static struct nic_cc_params host_params(void)
+{
+	struct nic_cc_params params = nic_cc_paper;
+
+	params.cap_ns = 42000;
+	params.burst_bytes = 65536;
+	params.dcqcn.rpg_min_rate_mbps = 100;
+	params.rtt.base_target_ns = 200000;
+	params.rtt.fs_range_ns = 4 * params.rtt.fs_range_ns;
+	params.rtt.fs_a_ns = 4 * params.rtt.fs_a_ns;
+	params.rtt.fs_b_ns = 4 * params.rtt.fs_b_ns;
+	return params;
+}
+
 /* ---- callbacks --------------------------------------------------------------------------------
  */
 
@@ -286,6 +305,9 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	port->limits.mtu_max_bytes = host_port_mtu(port->host);
 	port->limits.lid = host_port_lid(port->host);
 	port->limits.ece_plain = port->config.ece_plain;
+	port->cc_params = host_params();
+	port->limits.cc_params = &port->cc_params;
+	port->limits.cc_algorithm = port->config.cc_algorithm;
 	config = kern_config_of(port, names);
 	nic_bytes = round_to_page(nic_arena_bytes(&port->limits));
 	port->arena_bytes = nic_bytes + round_to_page(kern_arena_bytes(&config));

@@ -12,6 +12,7 @@
 #define SOFT_PORT_H
 
 #include "kern/kern.h"
+#include "nic/cc/cc.h"
 #include "soft/channel.h"
 #include "soft/config.h"
 #include "soft/dmabuf.h"
@@ -41,6 +42,7 @@ struct soft_port {
 	struct nic_env env;
 	struct soft_nic config;
 	struct nic_config limits;
+	struct nic_cc_params cc_params;
 	const struct soft_tracer *tracer; /* or NULL */
 	pthread_t last_thread; /* who ran the pass before this one */
 };

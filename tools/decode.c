@@ -20,7 +20,7 @@ static const char help[] =
 	"pcap or pcapng, of Ethernet or raw IP; - is standard input.\n"
 	"\n"
 	"  #NUMBER SECONDS SOURCE > DESTINATION OPCODE qpn psn [flags] [headers] len\n"
-	"  [pad] icrc\n"
+	"  [pad] [ce] icrc\n"
 	"\n"
 	"SECONDS count from the first packet of the file; ? where the file has no time.\n"
 	"`icrc ok` or `icrc BAD` compares the packet's invariant CRC with its bytes.\n"
@@ -99,7 +99,9 @@ static void print_packet(const struct tally *tally, const struct pcap_packet *pa
 	print_address(frame->src, frame->ip_version);
 	fputs(" > ", stdout);
 	print_address(frame->dst, frame->ip_version);
-	printf(" %s icrc %s\n", words, icrc_ok ? "ok" : "BAD");
+	printf(" %s%s icrc %s\n", words,
+	       (frame->traffic_class & ROCE_ECN_MASK) == ROCE_ECN_CE ? " ce" : "",
+	       icrc_ok ? "ok" : "BAD");
 }
 
 /* The packet in words; false if its BTH or what follows makes no sense. */

@@ -161,6 +161,63 @@ static void test_delays(void **state)
 	assert_true(least_ns < 201000 && most_ns > 249000);
 }
 
+/* 1000 bytes take a microsecond; four of them wait at most. */
+static void test_bottleneck(void **state)
+{
+	struct fault_config config;
+	struct fault fault;
+	size_t wrong;
+
+	(void)state;
+	assert_true(fault_parse(&config, "rate=1GB/s,queue=4kB,mark=2kB", &wrong));
+	assert_int_equal(config.rate_bytes_per_s, 1000000000);
+	fault_init(&fault, &config);
+	for (uint64_t i = 0; i < 4; i++) {
+		struct fault_verdict verdict = fault_judge(&fault, 1000, 5000);
+
+		assert_false(verdict.drop);
+		assert_int_equal(verdict.delay_ns, 1000 * (i + 1));
+		assert_int_equal(verdict.mark, i == 3);
+	}
+	assert_true(fault_judge(&fault, 1000, 5000).drop);
+	assert_int_equal(fault.overflows, 1);
+	assert_int_equal(fault.counts[FAULT_DROP], 0);
+	/* Two have left. */
+	assert_int_equal(fault_judge(&fault, 1000, 7000).delay_ns, 3000);
+	assert_int_equal(fault_judge(&fault, 1000, 1000000).delay_ns, 1000);
+	assert_int_equal(fault.marks, 1);
+}
+
+/* What a mark hits does not change what else is hit, and a packet that is larger than the queue
+ * passes one that is empty. */
+static void test_marks(void **state)
+{
+	struct fault_config plain, marking;
+	struct fault a, b;
+	uint32_t marks = 0;
+	size_t wrong;
+
+	(void)state;
+	assert_true(fault_parse(&plain, "drop=10%,duplicate=10%", &wrong));
+	assert_true(fault_parse(&marking, "drop=10%,duplicate=10%,mark=20%", &wrong));
+	fault_init(&a, &plain);
+	fault_init(&b, &marking);
+	for (int i = 0; i < 10000; i++) {
+		struct fault_verdict one = fault_judge(&a, 100, 0);
+		struct fault_verdict two = fault_judge(&b, 100, 0);
+
+		assert_int_equal(one.drop, two.drop);
+		assert_int_equal(one.duplicate, two.duplicate);
+		assert_false(one.mark);
+		marks += two.mark;
+	}
+	assert_in_range(marks, 1700, 1900);
+	assert_true(fault_parse(&plain, "rate=1kB/s,queue=10B", &wrong));
+	fault_init(&a, &plain);
+	assert_false(fault_judge(&a, 100, 0).drop);
+	assert_true(fault_judge(&a, 1, 0).drop);
+}
+
 static void test_parse(void **state)
 {
 	static const struct {
@@ -196,6 +253,16 @@ static void test_parse(void **state)
 	    {"delay=5", false, 0, 0, 0},
 	    {"seed=2,delay=10001ms", false, 7, 0, 0},
 	    {"jitter=11s", false, 0, 0, 0},
+	    {"rate=10Gb/s,queue=200kB,mark=50kB", true, 0, 0, 1},
+	    {"rate=1.25GB/s,mark=0.5%,drop=1%", true, 0, 10000, 1},
+	    {"rate=10", false, 0, 0, 0},
+	    {"rate=10GB", false, 0, 0, 0},
+	    {"rate=0MB/s", false, 0, 0, 0},
+	    {"rate=1001GB/s", false, 0, 0, 0},
+	    {"seed=3,mark=101%", false, 7, 0, 0},
+	    {"mark=5", false, 0, 0, 0},
+	    {"queue=0.4B", false, 0, 0, 0},
+	    {"mark@3", false, 0, 0, 0},
 	    {"drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,drop@1,"
 	     "drop@1,drop@1,drop@1,drop@1,drop@1",
 	     false, 112, 0, 0},
@@ -221,6 +288,7 @@ int main(void)
 	    cmocka_unit_test(test_rates), cmocka_unit_test(test_seeds),
 	    cmocka_unit_test(test_rules), cmocka_unit_test(test_window),
 	    cmocka_unit_test(test_delays), cmocka_unit_test(test_parse),
+	    cmocka_unit_test(test_bottleneck), cmocka_unit_test(test_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

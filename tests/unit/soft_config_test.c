@@ -3,6 +3,7 @@
  * Shows which texts of RIG5_SOFT are good and what each makes, and that every other one is refused
  * with a sentence that names what is wrong. By tables.
  */
+#include "nic/cc/cc.h"
 #include "soft/config.h"
 
 #include <errno.h>
@@ -84,6 +85,22 @@ static void ah_map(void **state)
 	assert_false(config.nics[2].ah_map_off);
 }
 
+static void congestion_control(void **state)
+{
+	struct soft_config config;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(soft_config_parse("a;b,addr=127.0.0.2,cc=none;c,addr=127.0.0.3,cc=rtt;"
+					   "d,addr=127.0.0.4,cc=dcqcn",
+					   &config, why, sizeof(why)),
+			 0);
+	assert_int_equal(config.nics[0].cc_algorithm, NIC_CC_DCQCN);
+	assert_int_equal(config.nics[1].cc_algorithm, NIC_CC_NONE);
+	assert_int_equal(config.nics[2].cc_algorithm, NIC_CC_RTT);
+	assert_int_equal(config.nics[3].cc_algorithm, NIC_CC_DCQCN);
+}
+
 static void bad(void **state)
 {
 	/* needle: what the sentence must say. */
@@ -123,8 +140,9 @@ static void bad(void **state)
 	    {"soft0,ece=", "ece= is unknown"},
 	    {"soft0,ahmap=no", "write ahmap=on or ahmap=off"},
 	    {"soft0,ece=no", "write ece=own or ece=plain"},
-	    {"soft0,rate=10", "rate= is not there yet"},
-	    {"soft0,cc=dcqcn", "cc= is not there yet"},
+	    {"soft0,cc=", "cc= is unknown"},
+	    {"soft0,cc=DCQCN", "write cc=none, cc=dcqcn or cc=rtt"},
+	    {"soft0,cc=dcqcnx", "cc=dcqcnx is unknown"},
 	    {"soft0,addr=", "addr= is neither an IP address nor"},
 	    {"soft0,addr=eth/0", "addr=eth/0 is neither"},
 	    {"soft0,addr=a23456789012345g", "is neither"},
@@ -224,6 +242,7 @@ int main(void)
 	    cmocka_unit_test(good),
 	    cmocka_unit_test(ece),
 	    cmocka_unit_test(ah_map),
+	    cmocka_unit_test(congestion_control),
 	    cmocka_unit_test(bad),
 	    cmocka_unit_test(infiniband),
 	    cmocka_unit_test(more_than_fit),

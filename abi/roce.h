@@ -104,6 +104,23 @@ enum {
 	ROCE_DCETH_FIRST_PSN_OFF = 21,
 };
 
+/*
+ * The payload of a round trip probe, and of its answer:
+ *
+ *   version:8 | flags:8 | hop limits, as sent and as seen:16, all 0 | asking queue pair:32 |
+ *   number:32 | 0:32 | T1:64, when it left | T2:64, when it came | T3:64, when the answer left
+ *
+ * Times are nanoseconds of the clock of who wrote them. The answer repeats all but T2 and T3.
+ */
+enum {
+	ROCE_PROBE_VERSION = 1,
+	ROCE_PROBE_QPN_OFF = 4,
+	ROCE_PROBE_NUMBER_OFF = 8,
+	ROCE_PROBE_T1_OFF = 16,
+	ROCE_PROBE_T2_OFF = 24,
+	ROCE_PROBE_T3_OFF = 32,
+};
+
 /* AETH syndrome: kind in bits 6..5 (bit 7 is zero), value in bits 4..0 [IBTA1 table 44]. */
 enum roce_aeth_kind {
 	ROCE_AETH_ACK = 0, /* value: credit count code, 31 is invalid (none given) */

@@ -24,7 +24,7 @@ enum roce_transport {
 	ROCE_CNP_CLASS = 4,
 	ROCE_XRC = 5,
 	ROCE_DC = 6, /* a manufacturer's: our own */
-	ROCE_FRAME = 7, /* likewise */
+	ROCE_FRAME = 7, /* likewise; probes, too */
 };
 
 /* An operation has the same lower bits in every transport: an opcode of RC or'ed with another
@@ -44,6 +44,7 @@ enum roce_kind {
 	ROCE_KIND_ATOMIC_RESP,
 	ROCE_KIND_ACK,
 	ROCE_KIND_CNP,
+	ROCE_KIND_PROBE,
 };
 
 /* Where in its message: bit 0 starts one, bit 1 ends one. */
@@ -74,6 +75,7 @@ enum roce_payload_rule {
 	ROCE_PAYLOAD_TAIL, /* 1 to the path MTU */
 	ROCE_PAYLOAD_UP_TO_MTU, /* 0 to the path MTU */
 	ROCE_PAYLOAD_CNP, /* ROCE_CNP_PAYLOAD_BYTES */
+	ROCE_PAYLOAD_PROBE, /* ROCE_PROBE_BYTES */
 	ROCE_PAYLOAD_MASKS, /* ROCE_MASKS_BYTES */
 };
 

@@ -109,6 +109,8 @@ enum roce_verdict roce_pkt_decode(struct roce_pkt *pkt, const uint8_t *bth, size
 		return ROCE_BAD_PAYLOAD;
 	if (info->payload == ROCE_PAYLOAD_CNP && rest_bytes != ROCE_CNP_PAYLOAD_BYTES)
 		return ROCE_BAD_PAYLOAD;
+	if (info->payload == ROCE_PAYLOAD_PROBE && rest_bytes != ROCE_PROBE_BYTES)
+		return ROCE_BAD_PAYLOAD;
 	if (info->payload == ROCE_PAYLOAD_MASKS && rest_bytes != ROCE_MASKS_BYTES)
 		return ROCE_BAD_PAYLOAD;
 	pkt->payload = bth + info->header_bytes;

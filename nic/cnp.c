@@ -16,8 +16,7 @@ enum {
 
 /* ---- notes: packets out that belong to no sequence ------------------------------------------- */
 
-/* Room for one; NULL: too many wait, and this one is lost. */
-static struct nic_note *note_add(struct nic *nic)
+struct nic_note *nic_note_add(struct nic *nic)
 {
 	struct nic_cong *cong = &nic->cong;
 
@@ -35,11 +34,13 @@ static bool note_send(struct nic *nic, const struct nic_note *note)
 	if (!bth)
 		return false;
 	memcpy(bth, note->bytes, note->len_bytes);
+	if (note->bytes[ROCE_BTH_OPCODE_OFF] == ROCE_OP_PROBE_ANSWER)
+		be64_store(bth + ROCE_BTH_BYTES + ROCE_PROBE_T3_OFF, nic->now_ns);
 	if (env->packet)
 		env->packet(env->ctx, true, &note->path, bth, note->len_bytes);
 	env->tx_commit(env->ctx);
 	nic->counters.tx_packets++;
-	nic->counters.np_cnp_sent++;
+	nic->counters.np_cnp_sent += note->bytes[ROCE_BTH_OPCODE_OFF] == ROCE_OP_CNP;
 	if (note->flow)
 		note->flow->counters.cnps_sent++;
 	return true;
@@ -83,7 +84,7 @@ static void notify(struct nic *nic, struct nic_flow *flow, const struct nic_path
 	if (nic->cong.note_count == NIC_NOTES_MAX ||
 	    !nic_cnp_due(&flow->limiter, interval_ns, nic->now_ns))
 		return;
-	note = note_add(nic);
+	note = nic_note_add(nic);
 	*note =
 	    (struct nic_note){.path = *path, .dqpn = dqpn, .len_bytes = CNP_BYTES, .flow = flow};
 	note->path.traffic_class = CNP_DSCP << 2;
@@ -101,8 +102,8 @@ void nic_cnp_marked(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pk
 }
 
 /* The way back to where a datagram came from. Its service level is what its class says. */
-static struct nic_path way_back(const struct nic *nic, const struct nic_qp *qp,
-				const struct nic_rx *rx)
+struct nic_path nic_way_back(const struct nic *nic, const struct nic_qp *qp,
+			     const struct nic_rx *rx)
 {
 	const uint8_t *own = rx->dgid ? rx->dgid : nic->gids[0];
 	struct nic_path path = {.hop_limit = HOP_LIMIT_DEFAULT,
@@ -130,7 +131,7 @@ void nic_cnp_marked_datagram(struct nic *nic, struct nic_qp *qp, const struct ni
 	nic->counters.np_ecn_marked_roce_packets++;
 	if (!rx->sgid || (rx->dgid && roce_gid_is_multicast(rx->dgid)))
 		return;
-	path = way_back(nic, qp, rx);
+	path = nic_way_back(nic, qp, rx);
 	key = nic_dest_key_of(&path);
 	dest = nic_dest_get(nic, &key);
 	if (!dest)

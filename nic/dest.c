@@ -13,8 +13,6 @@
 /* After so long its rate would have recovered, and its notifications may go again. */
 #define IDLE_NS 1000000000u
 
-enum { SL_COUNT = 8 }; /* on Ethernet, which alone has flows */
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 struct nic_dest_key nic_dest_key_of(const struct nic_path *path)
@@ -102,6 +100,7 @@ static void start(const struct nic *nic, struct nic_dest *dest, enum nic_cc_algo
 	/* Nobody acknowledges datagrams. */
 	nic_flow_start(nic, &dest->flow, algorithm, nic->config.mtu_max_bytes, 0);
 	dest->paced = dest->flow.cc.paced;
+	dest->probe = (struct nic_probe){.number = dest->probe.number};
 }
 
 struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
@@ -158,6 +157,7 @@ bool nic_dest_gate(struct nic *nic, struct nic_qp *qp)
 		qp->params.path.ecn = ROCE_ECN_ECT_0;
 	if (!qp->paced)
 		return true;
+	nic_probe_look(nic, dest);
 	at_ns = nic_cc_may_send(&dest->flow.cc, nic->now_ns);
 	if (at_ns == 0 || at_ns <= nic->now_ns)
 		return true;
@@ -172,6 +172,8 @@ void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
 
 	dest->flow.counters.tx_packets++;
 	nic_cc_on_send(&dest->flow.cc, len_bytes, nic->now_ns);
+	if (dest->flow.cc.algorithm == NIC_CC_RTT)
+		nic_probe_sent(nic, qp, dest, len_bytes);
 	dest->paced = dest->flow.cc.paced;
 }
 
@@ -180,9 +182,9 @@ bool nic_dest_notified(struct nic *nic, const struct nic_rx *rx)
 {
 	bool handled = false;
 
-	for (uint32_t i = 0; rx->sgid && i < NIC_GID_COUNT * SL_COUNT; i++) {
-		struct nic_dest_key key = {.sgid_index = (uint8_t)(i / SL_COUNT),
-					   .sl = i % SL_COUNT};
+	for (uint32_t i = 0; rx->sgid && i < NIC_GID_COUNT * NIC_SL_COUNT; i++) {
+		struct nic_dest_key key = {.sgid_index = (uint8_t)(i / NIC_SL_COUNT),
+					   .sl = i % NIC_SL_COUNT};
 		struct nic_dest *dest;
 		bool good;
 

@@ -15,7 +15,8 @@ _Static_assert((int)NIC_CC_NONE == ECE_NONE && (int)NIC_CC_DCQCN == ECE_DCQCN &&
 
 /* The one place where capabilities are switched on: each bit is what works. */
 enum {
-	OWN_BITS = ECE_PER_DESTINATION_F | ECE_ECT_F | ECE_CNP_F | ECE_RTT_F | ECE_DCQCN_F,
+	OWN_BITS = ECE_PER_DESTINATION_F | ECE_ECT_F | ECE_PROBE_F | ECE_PROBE_TIMES_F | ECE_CNP_F |
+		   ECE_RTT_F | ECE_DCQCN_F,
 };
 
 /* A port that was told to do without congestion control does: it names no algorithm. */

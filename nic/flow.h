@@ -20,7 +20,8 @@ enum {
 	NIC_DEST_BUCKETS = 4096, /* a power of two */
 	NIC_NOTES_MAX = 64,
 	NIC_NOTE_BYTES_MAX = ROCE_BTH_BYTES + ROCE_PROBE_BYTES,
-	NIC_STAMPS = 64, /* a power of two */
+	NIC_STAMPS = 64,  /* a power of two */
+	NIC_SL_COUNT = 8, /* on Ethernet, which alone has flows */
 };
 
 /* When a packet left, to see how long its acknowledgement takes. */
@@ -48,6 +49,19 @@ struct nic_flow {
 	struct nic_stamp stamps[NIC_STAMPS];
 };
 
+/* Round trips of who gets no acknowledgements: one probe at a time, while something is sent. */
+struct nic_probe {
+	bool asked;
+	bool answered;      /* ever */
+	uint8_t misses;     /* in a row */
+	uint32_t number;    /* of the last */
+	uint32_t packets;   /* sent since the last was */
+	uint32_t bytes;     /* likewise */
+	uint32_t asked_for; /* packets that its answer will speak for */
+	uint64_t asked_ns;
+	uint64_t answered_ns;
+};
+
 struct nic_dest {
 	struct nic_dest_key key;
 	bool live;
@@ -58,6 +72,7 @@ struct nic_dest {
 	uint16_t last_mapping;
 	uint64_t used_ns; /* when something was last sent to it, or came */
 	uint32_t users;   /* initiators of DC whose flow it is now */
+	struct nic_probe probe;
 	struct nic_flow flow;
 };
 
@@ -162,6 +177,15 @@ void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes);
  * nothing. */
 bool nic_dest_notified(struct nic *nic, const struct nic_rx *rx);
 
+/* ---- probe.c: round trips to destinations ---------------------------------------------------- */
+
+/* nic_probe_sent - qp has sent len_bytes more to dest, whose algorithm lives by round trips.
+ * nic_probe_look - whether an answer is overdue. */
+void nic_probe_sent(struct nic *nic, const struct nic_qp *qp, struct nic_dest *dest,
+		    uint32_t len_bytes);
+void nic_probe_look(struct nic *nic, struct nic_dest *dest);
+void nic_probe_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx);
+
 /* ---- cnp.c: notifications -------------------------------------------------------------------- */
 
 /* nic_cnp_marked - a packet has come that was marked on its way, to a connected queue pair.
@@ -170,6 +194,11 @@ void nic_cnp_marked(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pk
 void nic_cnp_marked_datagram(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 			     const struct nic_rx *rx, uint32_t source_qpn);
 void nic_cnp_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx);
+/* nic_note_add - room for one; NULL: too many wait, and this one is lost. nic_way_back - where what
+ * came to qp over a network came from, for a note of ours. */
+struct nic_note *nic_note_add(struct nic *nic);
+struct nic_path nic_way_back(const struct nic *nic, const struct nic_qp *qp,
+			     const struct nic_rx *rx);
 /* nic_notes_run - sends what waits, as far as there is room. */
 void nic_notes_run(struct nic *nic);
 /* nic_notes_forget - none is flow's any more. */

@@ -59,6 +59,7 @@ HOT enum resp_step check_length(const struct nic_qp *qp, const struct nic_pkt *p
 	switch ((enum roce_payload_rule)pkt->info->payload) {
 	case ROCE_PAYLOAD_NONE:
 	case ROCE_PAYLOAD_CNP:
+	case ROCE_PAYLOAD_PROBE:
 		return RESP_NEXT;
 	case ROCE_PAYLOAD_MASKS:
 		return n == ROCE_MASKS_BYTES ? RESP_NEXT : RESP_INVALID;
@@ -185,6 +186,7 @@ HOT enum resp_step check_resources(const struct nic *nic, const struct nic_qp *q
 	case ROCE_KIND_ATOMIC_RESP:
 	case ROCE_KIND_ACK:
 	case ROCE_KIND_CNP:
+	case ROCE_KIND_PROBE:
 	case ROCE_KIND_UNKNOWN:
 		break;
 	}

@@ -89,6 +89,8 @@ static void rx_other(struct nic *nic, const struct nic_pkt *pkt, const struct ni
 		nic_cnp_rx(nic, pkt, rx);
 	} else if (group && pkt->opcode == ROCE_OP_FRAME) {
 		nic_raw_rx(nic, pkt, rx);
+	} else if (pkt->info->kind == ROCE_KIND_PROBE) {
+		nic_probe_rx(nic, pkt, rx);
 	} else if (!group || roce_opcode_transport(pkt->opcode) != ROCE_UD) {
 		nic->counters.rx_drop_qpn++;
 		nic_trace_drop(nic, pkt->header, TRACE_BY_NO_QP);

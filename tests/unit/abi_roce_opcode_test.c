@@ -32,11 +32,11 @@ static void every_value_is_known_or_not(void **state)
 		known++;
 		assert_in_range(info->header_bytes, ROCE_BTH_BYTES, ROCE_HEADERS_MAX_BYTES);
 		assert_int_equal(info->header_bytes % 4, 0);
-		if (op != ROCE_OP_CNP)
+		if (info->kind != ROCE_KIND_CNP && info->kind != ROCE_KIND_PROBE)
 			assert_true(roce_opcode_is_request((uint8_t)op) !=
 				    roce_opcode_is_response((uint8_t)op));
 	}
-	assert_int_equal(known, 27 + 12 + 2 + 1 + 27 + 27 + 1);
+	assert_int_equal(known, 27 + 12 + 2 + 1 + 27 + 27 + 1 + 2);
 }
 
 /* Shows each kind of packet's headers, where they start, and its place in a message.
@@ -82,6 +82,8 @@ static void rows_have_their_offsets(void **state)
 	     {.header_bytes = 56, .reth_off = 36, .imm_off = 52}},
 	    {"DC_ACK", 0xd1, ROCE_ONLY, {.header_bytes = 16, .aeth_off = 12}},
 	    {"CNP", 0x81, ROCE_ONLY, {.header_bytes = 12}},
+	    {"PROBE", 0xe0, ROCE_ONLY, {.header_bytes = 12}},
+	    {"PROBE_ANSWER", 0xe1, ROCE_ONLY, {.header_bytes = 12}},
 	};
 
 	(void)state;

@@ -73,6 +73,8 @@ static uint32_t payload_of(uint8_t opcode)
 {
 	if (roce_opcodes[opcode].payload == ROCE_PAYLOAD_NONE)
 		return 0;
+	if (roce_opcodes[opcode].payload == ROCE_PAYLOAD_PROBE)
+		return ROCE_PROBE_BYTES;
 	return roce_opcodes[opcode].payload == ROCE_PAYLOAD_CNP ? 16 : PAYLOAD;
 }
 
@@ -168,6 +170,8 @@ static void every_verdict(void **state)
 	    {"ACK with a pad", ROCE_OP_RC_ACK, 0x30, 16, ROCE_BAD_PAD},
 	    {"ACK with payload", ROCE_OP_RC_ACK, 0, 20, ROCE_BAD_PAYLOAD},
 	    {"CNP", ROCE_OP_CNP, 0, 28, ROCE_OK},
+	    {"probe", ROCE_OP_PROBE, 0, 52, ROCE_OK},
+	    {"answer to a probe, too long", ROCE_OP_PROBE_ANSWER, 0, 56, ROCE_BAD_PAYLOAD},
 	    {"CNP without its 16 bytes", ROCE_OP_CNP, 0, 12, ROCE_BAD_PAYLOAD},
 	};
 	uint8_t bth[64] = {0};

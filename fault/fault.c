@@ -56,10 +56,10 @@ static uint64_t delay_of(struct fault *fault)
 	       base_prng_range(&fault->jitter_prng, 0, fault->config.jitter_ns);
 }
 
-/* bytes * by / of, which is less than 2^64. */
-static uint64_t scaled(uint64_t bytes, uint64_t by, uint64_t of)
+/* What leaves in so long; FAULT_RATE_MAX is what a second of it has room for in 64 bits. */
+static uint64_t bytes_in(uint64_t rate, uint64_t ns)
 {
-	return (uint64_t)((unsigned __int128)bytes * by / of);
+	return ns / NS_PER_S * rate + ns % NS_PER_S * rate / NS_PER_S;
 }
 
 /* The packet joins the queue of the bottleneck, if there is room; *waiting: the bytes before it. */
@@ -69,12 +69,12 @@ static bool join_queue(struct fault *fault, size_t len_bytes, uint64_t now_ns, u
 	uint64_t rate = fault->config.rate_bytes_per_s;
 	uint64_t start_ns = fault->busy_until_ns > now_ns ? fault->busy_until_ns : now_ns;
 
-	*waiting = scaled(start_ns - now_ns, rate, NS_PER_S);
+	*waiting = bytes_in(rate, start_ns - now_ns);
 	if (*waiting + len_bytes > fault->config.queue_bytes && *waiting != 0) {
 		fault->overflows++;
 		return false;
 	}
-	fault->busy_until_ns = start_ns + scaled(len_bytes, NS_PER_S, rate);
+	fault->busy_until_ns = start_ns + len_bytes * NS_PER_S / rate;
 	*delay_ns += fault->busy_until_ns - now_ns;
 	return true;
 }

@@ -19,7 +19,7 @@ enum fault_kind { FAULT_DROP, FAULT_DUPLICATE, FAULT_REORDER, FAULT_CORRUPT, FAU
 
 enum { FAULT_RULE_MAX = 16, FAULT_BEHIND_MAX = 16 };
 #define FAULT_DELAY_MAX_NS 10000000000ull /* of delay and of jitter */
-#define FAULT_RATE_MAX     1000000000000ull /* bytes per second */
+#define FAULT_RATE_MAX     18000000000ull /* bytes per second */
 #define FAULT_QUEUE_BYTES  262144u          /* of a bottleneck, unless it is said */
 
 /* The packet with number `first` (1: the first judged), and then every `every`-th, if not 0. */

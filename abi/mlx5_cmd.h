@@ -383,7 +383,7 @@ enum cmd_general_object {
  * that only the service level (on Ethernet the priority << 1), the source GID index and the remote
  * GID are filled in [rdma-core mlx5].
  */
-#define CMD_MAP_QPN CMD_FIELD(0x1c, 0, 24)
+#define CMD_MAP_QPN CMD_FIELD(0x1c, 0, 32)
 enum {
 	CMD_MAP_AV = 0x20,
 	CMD_MAP_IN_BYTES = 0x50,

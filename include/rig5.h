@@ -685,6 +685,22 @@ int rig_ah_create(struct rig_nic *nic, const struct rig_address *address,
  */
 int rig_ah_destroy(struct rig_ah *ah);
 
+/*
+ * rig_ah_map_to_qp - what datagram and dynamically connected queue pairs send to the handle's place
+ * has, from now on, the congestion control that queue pair qp_num has agreed on by ECE; so a queue
+ * pair may have another one for each destination.
+ *   qp_num  a queue pair of this NIC, in any context of the process. What it agreed on is copied
+ *           now: set or exchange ECE before. Afterwards it may be destroyed.
+ * The mapping lives until the handle is destroyed. Of several handles to one place (service level,
+ * own GID, remote GID) the mapping that was made first rules. A handle that is mapped stays as it
+ * is, whatever qp_num. Returns 0, or
+ *   -EOPNOTSUPP  the handle has no global route (InfiniBand), or the NIC does not map handles
+ *   -EINVAL      there is no such queue pair
+ *   -EAGAIN      the NIC has no room for another mapping
+ *   or what else the NIC or the kernel refuses with.
+ */
+int rig_ah_map_to_qp(struct rig_ah *ah, uint32_t qp_num);
+
 /* ==== Counters ================================================================================ */
 
 #define RIG_COUNTER_NAME_MAX 40

@@ -3,6 +3,7 @@
  * devx_general.c - commands about the port, and objects that are little more than a number.
  */
 #include "abi/mlx5_wqe.h"
+#include "abi/roce.h"
 #include "kern/devx.h"
 #include "nic/nic_cong.h"
 
@@ -85,13 +86,14 @@ static enum cmd_status map_address(struct kern_cmd *cmd)
 	enum nic_cc_algorithm algorithm;
 	enum cmd_status status;
 	const uint8_t *sgid;
+	uint32_t qpn = cmd_get(cmd->in, CMD_MAP_QPN);
 	uint32_t mapping;
 
 	if (cmd->in_len < CMD_MAP_IN_BYTES)
 		return kern_cmd_refuse(cmd, CMD_BAD_INP_LEN, (uint32_t)cmd->in_len);
 	if (kern_gid(kern, key.sgid_index, &sgid) || memcmp(rgid, none, sizeof(none)) == 0)
 		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_MAP_AV);
-	if (nic_qp_algorithm(kern->nic, cmd_get(cmd->in, CMD_MAP_QPN), &algorithm))
+	if (qpn > ROCE_QPN_MASK || nic_qp_algorithm(kern->nic, qpn, &algorithm))
 		return kern_cmd_refuse(cmd, CMD_BAD_RES, CMD_MAP_QPN.word);
 	memcpy(key.dgid, rgid, sizeof(key.dgid));
 	status = kern_cmd_result(

@@ -146,6 +146,7 @@ int lib_ah_destroy(struct rig_ah *ah)
 				  UVERBS_ATTR_DESTROY_AH_HANDLE, ah->handle);
 	if (err && nic->shell.live == LIB_LIVE_NIC)
 		return lib_fail_reason(err, "rig_ah_destroy");
+	lib_ah_unmap(ah);
 	lib_list_remove(&nic->ahs, &ah->shell);
 	lib_pool_give(&nic->pool_ah, &ah->shell);
 	return 0;

@@ -50,18 +50,20 @@ static int fail_open(int err, const char *path)
 			" owns it", path);
 }
 
-static int context_get(struct rig_nic *nic, struct mlx5_ib_alloc_ucontext_resp *resp)
+/* context_ask - one request for a context; devx: with commands to the firmware. 0 or -errno. */
+static int context_ask(const struct rig_nic *nic, bool devx,
+		       struct mlx5_ib_alloc_ucontext_resp *resp)
 {
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = 16, /* as rdma-core asks; no static register is used */
 		.num_low_latency_bfregs = 4,
+		.flags = devx ? MLX5_IB_ALLOC_UCTX_DEVX : 0,
 		.max_cqe_version = 1,
 		.lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR,
 	};
 	uint32_t vectors;
 	uint64_t support;
 	struct lib_cmd cmd;
-	int err;
 
 	memset(resp, 0, sizeof(*resp));
 	lib_cmd_init(&cmd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
@@ -69,7 +71,17 @@ static int context_get(struct rig_nic *nic, struct mlx5_ib_alloc_ucontext_resp *
 	lib_cmd_out(&cmd, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, &support, sizeof(support));
 	lib_cmd_in(&cmd, UVERBS_ATTR_UHW_IN, &req, sizeof(req));
 	lib_cmd_out(&cmd, UVERBS_ATTR_UHW_OUT, resp, sizeof(*resp));
-	err = lib_cmd_run(&cmd, nic->os, nic->fd);
+	return lib_cmd_run(&cmd, nic->os, nic->fd);
+}
+
+/* context_get - with DevX where the kernel has it: only the mapping of address handles needs it. */
+static int context_get(struct rig_nic *nic, struct mlx5_ib_alloc_ucontext_resp *resp)
+{
+	int err = context_ask(nic, true, resp);
+
+	nic->devx = !err;
+	if (err)
+		err = context_ask(nic, false, resp);
 	if (err)
 		return lib_fail_reason(err, "rig_open: %s: the kernel gave no context", nic->name);
 	if (resp->cqe_version != 1)

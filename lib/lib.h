@@ -158,6 +158,7 @@ struct rig_nic {
 	const struct lib_os *os;
 	bool software;
 	bool ece;		 /* the kernel passes options of connection establishment on */
+	bool devx;		 /* and commands to the firmware */
 	bool gone;		 /* the kernel reported the device dead */
 	int fd;
 	int async_fd;
@@ -204,6 +205,8 @@ struct rig_ah {
 	struct lib_shell shell;
 	struct wqe_av av;	 /* without the queue pair and its key */
 	uint32_t handle;	 /* the kernel's; Ethernet only */
+	uint32_t mapping;	 /* the kernel's, of what maps it to a queue pair */
+	bool mapped;
 };
 
 struct rig_cq {
@@ -371,6 +374,8 @@ int lib_region_destroy(struct rig_region *region);
 int lib_cq_destroy(struct rig_cq *cq);
 int lib_qp_destroy(struct rig_qp *qp);
 int lib_ah_destroy(struct rig_ah *ah);
+/* lib_ah_unmap - the destination has the port's congestion control again [map.c]. */
+void lib_ah_unmap(struct rig_ah *ah);
 int lib_srq_destroy(struct rig_srq *srq);
 
 /*

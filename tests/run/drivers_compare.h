@@ -220,8 +220,6 @@ static struct reason {
 	const char *why;
 	bool needed;
 } reasons[] = {
-    {"GET_CONTEXT mlx5_ib_alloc_ucontext_req_v2.flags",
-     "libmlx5 asks for DevX, and does without if refused; rig5 sends no firmware command", false},
     {"CQ_CREATE attribute 0x7 flags",
      "the event channel: libmlx5 also drives kernels that do not know the attribute", false},
     {"CQ_CREATE attribute 0x5", "creation flags: rig5 sends 0, which is what none means", false},

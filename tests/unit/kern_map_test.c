@@ -268,6 +268,8 @@ static void refusals(void **state)
 	refused(CMD_BAD_RES);
 	fill(0xffffff, 0, 0, there);
 	refused(CMD_BAD_RES);
+	fill(world.rtt.number | 1u << 24, 0, 0, there);
+	refused(CMD_BAD_RES);
 	fill(world.rtt.number, 0, 5, there);
 	refused(CMD_BAD_PARAM);
 	fill(world.rtt.number, 0, 255, there);

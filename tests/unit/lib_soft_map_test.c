@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shows: the clauses of mlx5dv_map_ah_to_qp(3) on the library's own handles; what the NIC makes of
+ * a mapping is unit.kern_map's.
+ * How: the software NIC, with and without the capability, on Ethernet and on InfiniBand.
+ */
+#include "tests/support/soft_pair.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rig_ah *handle(struct rig_nic *nic, const struct rig_address *address)
+{
+	struct rig_ah *ah = NULL;
+
+	if (rig_ah_create(nic, address, NULL, &ah))
+		fail_msg("%s", rig_error());
+	return ah;
+}
+
+static struct rig_ah *own_handle(void)
+{
+	struct rig_endpoint self;
+
+	assert_int_equal(rig_qp_endpoint(soft.a.qp, &self), 0);
+	return handle(soft.nic, &self.address);
+}
+
+static void mapped_and_again(void **state)
+{
+	struct rig_ah *ah;
+
+	(void)state;
+	soft_pair();
+	ah = own_handle();
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), 0);
+	/* A duplicate is ignored, whatever the queue pair, even one that does not exist. */
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.b.qp)), 0);
+	assert_int_equal(rig_ah_map_to_qp(ah, 0xfffffe), 0);
+	assert_int_equal(rig_ah_destroy(ah), 0);
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), -EINVAL);
+}
+
+/* The mapping dies with its handle: a new one to the same place begins clean. */
+static void clean_after_destroy(void **state)
+{
+	struct rig_ah *ah;
+
+	(void)state;
+	soft_pair();
+	ah = own_handle();
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), 0);
+	assert_int_equal(rig_ah_destroy(ah), 0);
+	ah = own_handle();
+	assert_int_equal(rig_ah_map_to_qp(ah, 0xfffffe), -EINVAL);
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), 0);
+}
+
+/* And with nothing else. */
+static void queue_pair_destroyed(void **state)
+{
+	struct rig_ah *ah;
+	uint32_t number;
+
+	(void)state;
+	soft_pair();
+	ah = own_handle();
+	number = rig_qp_number(soft.b.qp);
+	assert_int_equal(rig_ah_map_to_qp(ah, number), 0);
+	assert_int_equal(rig_qp_destroy(soft.b.qp), 0);
+	soft.b.qp = NULL;
+	assert_int_equal(rig_ah_map_to_qp(ah, number), 0);
+	assert_int_equal(rig_ah_map_to_qp(own_handle(), number), -EINVAL);
+}
+
+static void of_another_context(void **state)
+{
+	struct rig_nic *other;
+	struct rig_endpoint self;
+	struct rig_ah *ah;
+
+	(void)state;
+	soft_pair();
+	assert_int_equal(rig_qp_endpoint(soft.a.qp, &self), 0);
+	assert_int_equal(rig_open(soft.info.name, &other), 0);
+	ah = handle(other, &self.address);
+	assert_int_equal(rig_ah_map_to_qp(ah, self.qp), 0);
+	assert_int_equal(rig_close(other), 0);
+}
+
+static void unknown_queue_pair(void **state)
+{
+	(void)state;
+	soft_pair();
+	assert_int_equal(rig_ah_map_to_qp(own_handle(), 0), -EINVAL);
+	assert_non_null(strstr(rig_error(), "rig_ah_map_to_qp: queue pair 0x0"));
+	assert_non_null(strstr(rig_error(), "status 0x5"));
+	assert_int_equal(rig_ah_map_to_qp(own_handle(), UINT32_MAX), -EINVAL);
+	assert_int_equal(rig_ah_map_to_qp(NULL, 1), -EINVAL);
+}
+
+/* nic - the other NIC that `settings` describe. */
+static struct rig_nic *open_with(const char *settings)
+{
+	struct rig_nic *nic = NULL;
+
+	assert_int_equal(setenv("RIG5_SOFT", settings, 1), 0);
+	if (rig_open("other", &nic))
+		fail_msg("%s", rig_error());
+	return nic;
+}
+
+static void without_the_capability(void **state)
+{
+	const struct rig_address there = {.link = RIG_LINK_ETHERNET,
+					  .gid = {[10] = 0xff, 0xff, 127, 78, 200, 1}};
+	struct rig_nic *nic = open_with("other,addr=127.78.200.1,ahmap=off");
+
+	(void)state;
+	assert_int_equal(rig_ah_map_to_qp(handle(nic, &there), 0), -EOPNOTSUPP);
+	assert_int_equal(rig_close(nic), 0);
+}
+
+static void without_a_global_route(void **state)
+{
+	const struct rig_address lid = {.link = RIG_LINK_INFINIBAND, .lid = 0x3a17};
+	struct rig_nic *nic = open_with("other,ll=ib,lid=0x3a17");
+
+	(void)state;
+	assert_int_equal(rig_ah_map_to_qp(handle(nic, &lid), 0), -EOPNOTSUPP);
+	assert_non_null(strstr(rig_error(), "no global route"));
+	assert_int_equal(rig_close(nic), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    SOFT_TEST(mapped_and_again),
+	    SOFT_TEST(clean_after_destroy),
+	    SOFT_TEST(queue_pair_destroyed),
+	    SOFT_TEST(of_another_context),
+	    SOFT_TEST(unknown_queue_pair),
+	    cmocka_unit_test(without_the_capability),
+	    cmocka_unit_test(without_a_global_route),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -223,7 +223,7 @@ static struct reason {
     {"CQ_CREATE attribute 0x7 flags",
      "the event channel: libmlx5 also drives kernels that do not know the attribute", false},
     {"MODIFY_QP 2 mlx5_ib_modify_qp.ece_options",
-     "the program gives libmlx5 the peer's offer; rig5 works the answer out, so that both ends agree",
+     "the program gives libmlx5 the peer's offer; rig5 works out what both ends answer",
      false},
     {"MODIFY_QP extended 2 mlx5_ib_modify_qp.ece_options", "likewise", false},
     {"CQ_CREATE attribute 0x5", "creation flags: rig5 sends 0, which is what none means", false},

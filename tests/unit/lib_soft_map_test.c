@@ -43,6 +43,49 @@ static void mapped_and_again(void **state)
 	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), -EINVAL);
 }
 
+/* What the NIC says of the destination of every handle here: is it mapped, and to what. */
+static bool is_mapped(enum rig_cc *cc)
+{
+	struct rig_flow flows[16];
+	int count = rig_nic_flows(soft.nic, flows, 16);
+
+	for (int i = 0; i < count && i < 16; i++) {
+		*cc = flows[i].cc;
+		if (flows[i].qp == 0 && flows[i].mapped)
+			return true;
+	}
+	return false;
+}
+
+/* The destination has the algorithm that the queue pair's ECE chose, until the handle goes. */
+static void the_destination_shows_it(void **state)
+{
+	static const enum rig_cc wishes[] = {RIG_CC_RTT, RIG_CC_DCQCN};
+	enum rig_cc cc;
+
+	(void)state;
+	soft_sides(16, 16);
+	assert_false(is_mapped(&cc));
+	for (int i = 0; i < 2; i++) {
+		struct soft_side *side = i ? &soft.b : &soft.a;
+		struct rig_endpoint self;
+		struct rig_ah *ah;
+
+		assert_int_equal(rig_qp_endpoint(side->qp, &self), 0);
+		self.ece = rig_ece_prefer(self.ece, wishes[i]);
+		assert_int_not_equal(self.ece, 0);
+		assert_int_equal(rig_qp_set_ece(side->qp, self.ece), 0);
+		assert_int_equal(rig_qp_connect(side->qp, RIG_LOCAL, &self, NULL), 0);
+		assert_int_equal(rig_ece_cc(rig_qp_ece(side->qp)), wishes[i]);
+		ah = handle(soft.nic, &self.address);
+		assert_int_equal(rig_ah_map_to_qp(ah, self.qp), 0);
+		assert_true(is_mapped(&cc));
+		assert_int_equal(cc, wishes[i]);
+		assert_int_equal(rig_ah_destroy(ah), 0);
+		assert_false(is_mapped(&cc));
+	}
+}
+
 /* The mapping dies with its handle: a new one to the same place begins clean. */
 static void clean_after_destroy(void **state)
 {
@@ -138,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    SOFT_TEST(mapped_and_again),
+	    SOFT_TEST(the_destination_shows_it),
 	    SOFT_TEST(clean_after_destroy),
 	    SOFT_TEST(queue_pair_destroyed),
 	    SOFT_TEST(of_another_context),

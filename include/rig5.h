@@ -696,8 +696,7 @@ int rig_ah_destroy(struct rig_ah *ah);
  * is, whatever qp_num. Returns 0, or
  *   -EOPNOTSUPP  the handle has no global route (InfiniBand), or the NIC does not map handles
  *   -EINVAL      there is no such queue pair
- *   -EAGAIN      the NIC has no room for another mapping
- *   or what else the NIC or the kernel refuses with.
+ *   -EAGAIN      the NIC has no room for another; or what else it or the kernel refuses with
  */
 int rig_ah_map_to_qp(struct rig_ah *ah, uint32_t qp_num);
 

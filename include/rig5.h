@@ -275,7 +275,7 @@ struct rig_wc {
 				   RIG_WRITE with imm */
 	uint8_t flags;		/* enum rig_wc_flags */
 	union {
-		struct {
+		__extension__ struct {
 			uint8_t syndrome; /* the NIC's, 0 on success [mlx5dv.h mlx5_err_cqe] */
 			uint8_t vendor_syndrome;
 		};

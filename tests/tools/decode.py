@@ -116,7 +116,7 @@ def times_and_marks():
     out = decode(golden("pcap", "good", "bad_icrc.pcap"))[1].splitlines()
     expect("bad_icrc: marks", [line.split()[-1] for line in out[:3]] == ["ok", "BAD", "ok"], out)
     out = decode(golden("pcap", "good", "unknown_opcode.pcap"))[1]
-    expect("unknown_opcode: words", "opcode 0xc4, 76 bytes: unknown opcode icrc BAD" in out, out)
+    expect("unknown_opcode: words", "opcode 0xde, 76 bytes: unknown opcode icrc BAD" in out, out)
 
 
 def line_of(packet):

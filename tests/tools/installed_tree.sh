@@ -23,6 +23,7 @@ version=$(pkg-config --modversion rig5)
 	echo "$lib/librig5.so"
 	echo "$lib/librig5.so.0"
 	echo "$lib/librig5.so.$version"
+	echo "$lib/librig5_mlx5dv.so"
 	echo "$lib/librig5_shim.so"
 	echo "$lib/pkgconfig/rig5.pc"
 	for page in "$RIG5_SOURCE_DIR"/docs/man/*.[137]; do

@@ -86,7 +86,7 @@ def damaged(frame):
 
 
 def unknown_opcode(frame):
-    return frame[:42] + b"\xc4" + frame[43:]
+    return frame[:42] + b"\xde" + frame[43:]
 
 
 GOOD = {

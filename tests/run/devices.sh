@@ -122,7 +122,7 @@ END
 rdma_says() {
 	local wanted=$1 got
 	shift
-	got=$(timeout 30 "$rig5" run "${run_options[@]}" -- rdma "$@" 2>&1)
+	got=$(timeout 30 "$rig5" run "${run_options[@]}" -- rdma "$@")
 	[[ $got == $wanted ]] || fail "rdma $*: '$got'"
 }
 rdma_says "0: mlx5_0: node_type ca fw * node_guid 02*

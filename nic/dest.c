@@ -15,18 +15,7 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-struct nic_dest_key nic_dest_key_of(const struct nic_path *path)
-{
-	static const uint8_t none[16];
-	struct nic_dest_key key = {.sgid_index = path->sgid_index, .sl = path->sl};
-
-	memcpy(key.dgid, path->dgid, sizeof(key.dgid));
-	if (memcmp(key.dgid, none, sizeof(none)) == 0)
-		key.dlid = path->dlid;
-	return key;
-}
-
-static uint32_t bucket_of(const struct nic_dest_key *key)
+HOT uint32_t bucket_of(const struct nic_dest_key *key)
 {
 	uint64_t high, low, rest, hash;
 
@@ -39,15 +28,15 @@ static uint32_t bucket_of(const struct nic_dest_key *key)
 	return (uint32_t)(hash * 0xbf58476d1ce4e5b9ull >> 52) & (NIC_DEST_BUCKETS - 1);
 }
 
-static bool equal(const struct nic_dest_key *a, const struct nic_dest_key *b)
+HOT bool equal(const struct nic_dest_key *a, const struct nic_dest_key *b)
 {
 	return memcmp(a->dgid, b->dgid, sizeof(a->dgid)) == 0 && a->dlid == b->dlid &&
 	       a->sgid_index == b->sgid_index && a->sl == b->sl;
 }
 
-struct nic_dest *nic_dest_find(const struct nic *nic, const struct nic_dest_key *key)
+HOT struct nic_dest *find_in(const struct nic *nic, uint32_t bucket, const struct nic_dest_key *key)
 {
-	uint16_t next = nic->cong.buckets[bucket_of(key)];
+	uint16_t next = nic->cong.buckets[bucket];
 
 	while (next != 0) {
 		struct nic_dest *dest = &nic->cong.dests[next - 1];
@@ -57,6 +46,11 @@ struct nic_dest *nic_dest_find(const struct nic *nic, const struct nic_dest_key 
 		next = dest->next;
 	}
 	return NULL;
+}
+
+struct nic_dest *nic_dest_find(const struct nic *nic, const struct nic_dest_key *key)
+{
+	return find_in(nic, bucket_of(key), key);
 }
 
 static void unlink_dest(struct nic *nic, struct nic_dest *dest)
@@ -103,14 +97,11 @@ static void start(const struct nic *nic, struct nic_dest *dest, enum nic_cc_algo
 	dest->probe = (struct nic_probe){.number = dest->probe.number};
 }
 
-struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
+static COLD struct nic_dest *make_dest(struct nic *nic, uint32_t bucket,
+				       const struct nic_dest_key *key)
 {
-	struct nic_dest *dest = nic_dest_find(nic, key);
-	uint32_t bucket = bucket_of(key);
+	struct nic_dest *dest = take_row(nic);
 
-	if (dest)
-		return dest;
-	dest = take_row(nic);
 	if (!dest)
 		return NULL;
 	*dest = (struct nic_dest){
@@ -118,6 +109,14 @@ struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
 	nic->cong.buckets[bucket] = (uint16_t)(dest - nic->cong.dests + 1);
 	start(nic, dest, (enum nic_cc_algorithm)nic->config.cc_algorithm);
 	return dest;
+}
+
+struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
+{
+	uint32_t bucket = bucket_of(key);
+	struct nic_dest *dest = find_in(nic, bucket, key);
+
+	return dest ? dest : make_dest(nic, bucket, key);
 }
 
 /* ---- before and after a packet --------------------------------------------------------------- */

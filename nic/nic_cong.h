@@ -14,6 +14,8 @@
 #ifndef NIC_NIC_CONG_H
 #define NIC_NIC_CONG_H
 
+#include <string.h>
+
 #include "nic/cc/cc.h"
 #include "nic/nic.h"
 
@@ -31,8 +33,19 @@ struct nic_dest_key {
 	uint8_t sl;
 };
 
-/* nic_dest_key_of - the destination that a path leads to. */
-struct nic_dest_key nic_dest_key_of(const struct nic_path *path);
+/* nic_dest_key_of - the destination that a path leads to. Inline: a result in memory, written in
+ * bytes and copied in words, costs more than all that it is made of. */
+static inline struct nic_dest_key nic_dest_key_of(const struct nic_path *path)
+{
+	struct nic_dest_key key = {.sgid_index = path->sgid_index, .sl = path->sl};
+	uint64_t halves[2];
+
+	memcpy(halves, path->dgid, sizeof(halves));
+	memcpy(key.dgid, path->dgid, sizeof(key.dgid));
+	if ((halves[0] | halves[1]) == 0)
+		key.dlid = path->dlid;
+	return key;
+}
 
 /* nic_qp_algorithm - the algorithm that a queue pair has agreed on with its peer, or the port's
  * default. -EINVAL: no such queue pair. */

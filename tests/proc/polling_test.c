@@ -21,12 +21,15 @@
 
 enum {
 	LONG_NS = 30000, /* more than the pause that ends polling */
-	PASSES = 2000,   /* enough for a poller; on a busy machine, too */
 	ATTEMPTS = 5,
+	SAMPLES = 20,
 	ROUND_TRIPS = 100,
 	MANY = 500,
 	WAIT_MS = 5000,
 };
+
+#define POLLS_NS 2000000000u /* who has not become a poller by then does not */
+#define WORKS_NS 50000000u   /* what is no poller has been taken for one by then, if ever */
 
 struct bed {
 	struct nic nic;
@@ -73,10 +76,13 @@ static void join(struct bed *bed)
 	host_port_start(bed->port, &bed->nic);
 }
 
-/* Whether the engine leaves the work to a thread that lends itself PASSES times, pause_ns apart. */
-static bool polls(struct bed *bed, uint64_t pause_ns)
+/* Whether the engine leaves the work to a thread that lends itself for so long, pause_ns apart. Not
+ * so often: one that finds the engine at work comes back at once. */
+static bool polls(struct bed *bed, uint64_t pause_ns, uint64_t for_ns)
 {
-	for (int i = 0; i < PASSES; i++) {
+	uint64_t until_ns = host_now_ns() + for_ns;
+
+	while (host_now_ns() < until_ns) {
 		host_port_progress(bed->port);
 		if (atomic_load(&bed->port->mode) == HOST_WATCH)
 			return true;
@@ -93,7 +99,7 @@ static void test_long_passes(void **state)
 	(void)state;
 	join(&bed);
 	atomic_store(&bed.pass_ns, LONG_NS);
-	assert_true(polls(&bed, 0));
+	assert_true(polls(&bed, 0, POLLS_NS));
 	host_port_leave(bed.port);
 }
 
@@ -112,11 +118,12 @@ static void poll_beside(struct host_port *port)
 /* Who finds others at work has come back, too. */
 static void test_others_at_work(void **state)
 {
+	uint64_t until_ns = host_now_ns() + POLLS_NS;
 	struct bed bed;
 
 	(void)state;
 	join(&bed);
-	for (int i = 0; i < PASSES && atomic_load(&bed.port->mode) != HOST_WATCH; i++)
+	while (host_now_ns() < until_ns && atomic_load(&bed.port->mode) != HOST_WATCH)
 		poll_beside(bed.port);
 	assert_int_equal(atomic_load(&bed.port->mode), HOST_WATCH);
 	host_port_leave(bed.port);
@@ -130,7 +137,7 @@ static void test_pauses(void **state)
 	(void)state;
 	join(&bed);
 	for (int i = 0; i < ATTEMPTS; i++)
-		assert_false(polls(&bed, LONG_NS));
+		assert_false(polls(&bed, LONG_NS, WORKS_NS));
 	host_port_leave(bed.port);
 }
 
@@ -198,28 +205,44 @@ static uint64_t wakes_of_round_trips(struct host_port *port, struct nic *nic, ui
 	return wakes_sent(port) - before;
 }
 
-/* On processors that others want, it sleeps; unless there are many, they leave one now and then. */
+/* How many threads of the machine run or want to, this one among them [proc(5) loadavg]. */
+static int running(void)
+{
+	FILE *file = fopen("/proc/loadavg", "re");
+	int count;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*s %*s %*s %d", &count) != 1) /* NOLINT(cert-err34-c) */
+		count = 0;
+	fclose(file);
+	return count;
+}
+
+/* On processors that others want, the engine sleeps; unless there are many, they leave one. */
 static bool machine_is_crowded(void)
 {
-	double load;
+	int crowded = 0;
 
-	return sysconf(_SC_NPROCESSORS_ONLN) < 2 || getloadavg(&load, 1) != 1 ||
-	       load > 4 * (double)sysconf(_SC_NPROCESSORS_ONLN);
+	for (int i = 0; i < SAMPLES; i++) {
+		crowded += running() >= sysconf(_SC_NPROCESSORS_ONLN);
+		usleep(5000);
+	}
+	return crowded > SAMPLES / 4;
 }
 
 static void test_asked_again_and_again(void **state)
 {
-	uint64_t until_ns = host_now_ns() + 30000000000u, wakes;
+	uint64_t until_ns = host_now_ns() + 10000000000u, wakes;
 	struct host_port *port;
 	char address[64];
 	struct nic nic;
 	uint32_t peer, qpn;
+	bool crowded;
 	int in, status;
 	pid_t pid;
 
 	(void)state;
-	if (machine_is_crowded())
-		skip();
 	address_of_run(address, sizeof(address));
 	pid = passive_start(address, &in, &peer);
 	port = stub_start(&nic, address, &qpn);
@@ -227,12 +250,15 @@ static void test_asked_again_and_again(void **state)
 	do
 		wakes = wakes_of_round_trips(port, &nic, peer, qpn);
 	while (wakes > ROUND_TRIPS / 10 && host_now_ns() < until_ns);
-	assert_true(wakes <= ROUND_TRIPS / 10);
-	assert_int_equal(nic.bad, 0);
+	crowded = wakes > ROUND_TRIPS / 10 && machine_is_crowded();
 	host_port_leave(port);
 	close(in);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+	assert_int_equal(nic.bad, 0);
+	if (crowded)
+		skip();
+	assert_true(wakes <= ROUND_TRIPS / 10);
 }
 
 static uint64_t unsent(struct host_port *port, const struct nic *nic)

@@ -22,6 +22,35 @@ double sim_jain(const double *shares, uint32_t count)
 	return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
+struct sim_contest_config sim_contest_of_model(uint32_t flows, const struct nic_cc_params *params,
+					       uint64_t end_ns)
+{
+	return (struct sim_contest_config){
+	    .seed = 1,
+	    .flow_count = flows,
+	    .flow = {.algorithm = NIC_CC_DCQCN,
+		     .params = params,
+		     .packet_bytes = SIM_MODEL_PACKET_BYTES,
+		     .delay_ns = SIM_MODEL_RTT_NS / 2},
+	    .start_apart_ns = 37, /* out of step */
+	    .bottleneck = {.rate_bps = SIM_MODEL_LINE_BPS,
+			   .kmin_bytes = 5000,
+			   .kmax_bytes = 200000,
+			   .pmax_ppm = 10000},
+	    .sample_ns = 100000,
+	    .measure_ns = end_ns / 2,
+	    .end_ns = end_ns,
+	};
+}
+
+struct nic_cc_params sim_model_params(void)
+{
+	struct nic_cc_params params = nic_cc_paper;
+
+	params.cap_ns = 0;
+	return params;
+}
+
 struct sim_contest *sim_contest_new(const struct sim_contest_config *config)
 {
 	struct sim_contest *c = (struct sim_contest *)calloc(1, sizeof(*c));

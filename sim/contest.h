@@ -56,6 +56,20 @@ struct sim_contest {
 	void (*sampled)(void *ctx, struct sim_contest *contest, uint64_t at_ns);
 };
 
+/* The reference model's [congestion]: packets of 1000 bytes, 8 us there and back, 40 Gb/s, RED from
+ * 5 to 200 kB with at most 1 %. */
+enum {
+	SIM_MODEL_PACKET_BYTES = 1000,
+	SIM_MODEL_RTT_NS = 8000,
+};
+#define SIM_MODEL_LINE_BPS 40000000000ull
+
+/* sim_contest_of_model - a contest as the model has it, measured in its second half. *params stays
+ * the caller's. sim_model_params - the paper's, without a bound on what is under way. */
+struct sim_contest_config sim_contest_of_model(uint32_t flows, const struct nic_cc_params *params,
+					       uint64_t end_ns);
+struct nic_cc_params sim_model_params(void);
+
 /* sim_contest_new - with its flows; NULL: no memory. sim_contest_free ends it. */
 struct sim_contest *sim_contest_new(const struct sim_contest_config *config);
 void sim_contest_free(struct sim_contest *contest);

@@ -13,13 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LINE_BPS 40000000000ull
-#define US       1000ull
-#define MS       1000000ull
+#define US 1000ull
+#define MS 1000000ull
 
 enum {
-	PACKET_BYTES = 1000,
-	DELAY_NS = 4000,
 	SEEDS = 3,
 	GAP_SEEDS = 40,
 	GAP_MS = 50,
@@ -62,27 +59,6 @@ static void recovery(const char *figure, const struct nic_cc_params *params, uin
 
 static struct nic_cc_params uncapped;
 
-static struct sim_contest_config contest_of(uint32_t flows, const struct nic_cc_params *params,
-					    uint64_t end_ns)
-{
-	return (struct sim_contest_config){
-	    .seed = 1,
-	    .flow_count = flows,
-	    .flow = {.algorithm = NIC_CC_DCQCN,
-		     .params = params,
-		     .packet_bytes = PACKET_BYTES,
-		     .delay_ns = DELAY_NS},
-	    .start_apart_ns = 37,
-	    .bottleneck = {.rate_bps = LINE_BPS,
-			   .kmin_bytes = 5000,
-			   .kmax_bytes = 200000,
-			   .pmax_ppm = 10000},
-	    .sample_ns = 100 * US,
-	    .measure_ns = end_ns / 2,
-	    .end_ns = end_ns,
-	};
-}
-
 struct watch {
 	const char *figure;
 	double gap_gbps[GAP_MS + 1];
@@ -117,7 +93,8 @@ static void steady(void)
 	static const uint32_t counts[] = {2, 4, 8, 10, 16};
 
 	for (uint32_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		struct sim_contest_config config = contest_of(counts[i], &uncapped, 100 * MS);
+		struct sim_contest_config config =
+		    sim_contest_of_model(counts[i], &uncapped, 100 * MS);
 		double queue_kb = 0, jain = 1, used = 1;
 
 		for (config.seed = 1; config.seed <= SEEDS; config.seed++) {
@@ -141,7 +118,8 @@ static void incast(void)
 	static const uint32_t counts[] = {2, 4, 8, 16};
 
 	for (uint32_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		struct sim_contest_config config = contest_of(counts[i], &uncapped, 5 * MS);
+		struct sim_contest_config config =
+		    sim_contest_of_model(counts[i], &uncapped, 5 * MS);
 		struct sim_contest_result r = run(&config, NULL, NULL);
 
 		point("incast", "rig5 without a cap", counts[i], (double)r.queue_peak_bytes / 1000);
@@ -170,7 +148,7 @@ static void add_gap(void *ctx, struct sim_contest *contest, uint64_t at_ns)
 
 static void converge(void)
 {
-	struct sim_contest_config config = contest_of(2, &uncapped, GAP_MS * MS);
+	struct sim_contest_config config = sim_contest_of_model(2, &uncapped, GAP_MS * MS);
 	struct watch watch = {0};
 
 	for (config.seed = 1; config.seed <= GAP_SEEDS; config.seed++) {
@@ -201,8 +179,8 @@ static double target_us(uint32_t flows)
 	for (int i = 0; i < 500; i++) {
 		target_ns = p->base_target_ns + p->hop_target_ns +
 			    swift_scaling_ns(p, (uint32_t)(window * 65536));
-		window =
-		    window / 2 + LINE_BPS * target_ns * 1e-9 / (8.0 * flows * PACKET_BYTES) / 2;
+		window = window / 2 + SIM_MODEL_LINE_BPS * target_ns * 1e-9 /
+					  (8.0 * flows * SIM_MODEL_PACKET_BYTES) / 2;
 	}
 	return target_ns / 1000;
 }
@@ -210,7 +188,8 @@ static double target_us(uint32_t flows)
 static void swift(void)
 {
 	for (uint32_t flows = 2; flows <= 16; flows++) {
-		struct sim_contest_config config = contest_of(flows, &nic_cc_paper, 20 * MS);
+		struct sim_contest_config config =
+		    sim_contest_of_model(flows, &nic_cc_paper, 20 * MS);
 		struct sim_contest_result r;
 
 		config.flow.algorithm = NIC_CC_RTT;
@@ -256,9 +235,8 @@ static void paths(void)
 
 int main(void)
 {
-	uncapped = nic_cc_paper;
-	uncapped.cap_ns = 0;
-	recovery("recovery_paper", &nic_cc_paper, LINE_BPS, 50, 45000, 500);
+	uncapped = sim_model_params();
+	recovery("recovery_paper", &nic_cc_paper, SIM_MODEL_LINE_BPS, 50, 45000, 500);
 	recovery("recovery_vendor", &nic_cc_vendor, 100000000000, 4, 1500, 50);
 	steady();
 	incast();

@@ -16,19 +16,13 @@
 #include <cmocka.h>
 
 enum { QKEY = 0x1234567, GRH = 40, SLOT_BYTES = 8192, SLOTS = 16, ENTRIES = 16, WAIT_MS = 5000 };
-enum { HOSTS = 2 };
 
-static char hosts[HOSTS][64];
+static char hosts[PROC_HOSTS][64];
 
 static int setup(void **state)
 {
 	(void)state;
-	if (strcmp(proc_nic(), "soft0") != 0)
-		skip();
-	for (int i = 0; i < HOSTS; i++) {
-		(void)proc_new_port();
-		snprintf(hosts[i], sizeof(hosts[i]), "%s", getenv("RIG5_SOFT"));
-	}
+	proc_two_hosts(hosts);
 	return 0;
 }
 
@@ -44,22 +38,14 @@ static struct {
 	uint8_t memory[(SLOTS + 1) * SLOT_BYTES]; /* receives, and what is sent */
 } own;
 
-/* Its own answer's errors. */
-#define TRY(call)                                                  \
-	do {                                                       \
-		int ret_ = (call);                                 \
-		if (ret_ < 0)                                      \
-			return proc_fail(ret_, "%s", rig_error()); \
-	} while (0)
-
 /* Each slot of the ring has its place in memory. */
 static int receive_post(void)
 {
 	uint32_t slot = rig_srq_index(own.srq);
 	struct rig_local local;
 
-	TRY(rig_region_local(own.region, slot * SLOT_BYTES, SLOT_BYTES, &local));
-	TRY(rig_srq_receive(own.srq, &local, 1));
+	PROC_TRY(rig_region_local(own.region, slot * SLOT_BYTES, SLOT_BYTES, &local));
+	PROC_TRY(rig_srq_receive(own.srq, &local, 1));
 	return 0;
 }
 
@@ -69,21 +55,22 @@ static int start(struct proc_msg *msg)
 	struct rig_qp_options options = {.transport = RIG_UD};
 	struct rig_nic_info info;
 
-	TRY(rig_open(proc_nic(), &own.nic));
-	TRY(rig_cq_create(own.nic, 64, &own.cq));
-	TRY(rig_cq_create(own.nic, 64, &own.receive_cq));
-	TRY(rig_srq_create(own.receive_cq, SLOTS - 1, &own.srq));
+	PROC_TRY(rig_open(proc_nic(), &own.nic));
+	PROC_TRY(rig_cq_create(own.nic, 64, &own.cq));
+	PROC_TRY(rig_cq_create(own.nic, 64, &own.receive_cq));
+	PROC_TRY(rig_srq_create(own.receive_cq, SLOTS - 1, &own.srq));
 	options.srq = own.srq;
 	for (int i = 0; i < 2; i++) {
-		TRY(rig_qp_create_with(own.cq, ENTRIES, 0, &options, &own.qps[i]));
-		TRY(rig_qp_start(own.qps[i], &(struct rig_start){.qkey = QKEY + (uint32_t)i}));
+		PROC_TRY(rig_qp_create_with(own.cq, ENTRIES, 0, &options, &own.qps[i]));
+		PROC_TRY(rig_qp_start(own.qps[i], &(struct rig_start){.qkey = QKEY + (uint32_t)i}));
 		msg->v[i + 1] = rig_qp_number(own.qps[i]);
 	}
-	TRY(rig_region_create(own.nic, own.memory, sizeof(own.memory), RIG_LOCAL, &own.region));
+	PROC_TRY(
+	    rig_region_create(own.nic, own.memory, sizeof(own.memory), RIG_LOCAL, &own.region));
 	for (uint32_t i = 0; i < msg->v[0]; i++)
 		if (receive_post() < 0)
 			return -1;
-	TRY(rig_nic_info(own.nic, &info));
+	PROC_TRY(rig_nic_info(own.nic, &info));
 	memcpy(msg->blob, &info.address, sizeof(info.address));
 	msg->v[3] = info.mtu_bytes;
 	return 0;
@@ -104,7 +91,7 @@ static int entry_done(void)
 	while ((count = rig_cq_poll(own.cq, &wc, 1)) == 0)
 		if (proc_now_ns() > end_ns)
 			return proc_fail(-ETIMEDOUT, "no completion of an entry");
-	TRY(count);
+	PROC_TRY(count);
 	rig_wc_text(&wc, text, sizeof(text));
 	return wc.status == RIG_OK ? 0 : proc_fail(-EIO, "%s", text);
 }
@@ -119,14 +106,14 @@ static int send_to(struct proc_msg *msg)
 	struct rig_local pieces[2];
 
 	memcpy(&to, msg->blob, sizeof(to));
-	TRY(rig_ah_create(own.nic, &to, NULL, &entry.ah));
+	PROC_TRY(rig_ah_create(own.nic, &to, NULL, &entry.ah));
 	for (uint32_t i = 0; i < len; i++)
 		data[i] = byte_of(msg->v[3], i);
 	entry.remote_qp = (uint32_t)msg->v[0];
 	entry.remote_qkey = (uint32_t)msg->v[1];
 	entry.imm = (uint32_t)msg->v[3];
-	TRY(rig_region_local(own.region, SLOTS * SLOT_BYTES, cut, &pieces[0]));
-	TRY(rig_region_local(own.region, SLOTS * SLOT_BYTES + cut, len - cut, &pieces[1]));
+	PROC_TRY(rig_region_local(own.region, SLOTS * SLOT_BYTES, cut, &pieces[0]));
+	PROC_TRY(rig_region_local(own.region, SLOTS * SLOT_BYTES + cut, len - cut, &pieces[1]));
 	entry.pieces = pieces;
 	entry.piece_count = 2;
 	if (msg->v[4]) {
@@ -134,9 +121,9 @@ static int send_to(struct proc_msg *msg)
 		entry.inline_data = data;
 		entry.inline_len_bytes = len;
 	}
-	TRY(rig_qp_post(own.qps[0], &entry));
-	TRY(rig_qp_ring(own.qps[0]));
-	TRY(rig_ah_destroy(entry.ah));
+	PROC_TRY(rig_qp_post(own.qps[0], &entry));
+	PROC_TRY(rig_qp_ring(own.qps[0]));
+	PROC_TRY(rig_ah_destroy(entry.ah));
 	return entry_done();
 }
 
@@ -157,11 +144,11 @@ static int receive(struct proc_msg *msg)
 			msg->v[0] = 0;
 			return 0;
 		}
-	TRY(count);
+	PROC_TRY(count);
 	if (wc.status != RIG_OK || !(wc.flags & RIG_WC_IMM_F) || wc.index >= SLOTS)
 		return proc_fail(-EIO, "%s", rig_status_text((enum rig_status)wc.status));
 	slot = own.memory + wc.index * SLOT_BYTES;
-	TRY(rig_wc_source(&wc, slot, &from));
+	PROC_TRY(rig_wc_source(&wc, slot, &from));
 	for (uint32_t i = 0; i < wc.len_bytes - GRH; i++)
 		if (slot[GRH + i] != byte_of(wc.imm, i))
 			return proc_fail(-EIO, "byte %u of %u is wrong", i, wc.len_bytes - GRH);
@@ -177,7 +164,7 @@ static int attach(struct proc_msg *msg)
 	struct rig_address group;
 
 	memcpy(&group, msg->blob, sizeof(group));
-	TRY(rig_qp_attach(own.qps[msg->v[0]], &group));
+	PROC_TRY(rig_qp_attach(own.qps[msg->v[0]], &group));
 	return 0;
 }
 
@@ -186,14 +173,14 @@ static int detach(struct proc_msg *msg)
 	struct rig_address group;
 
 	memcpy(&group, msg->blob, sizeof(group));
-	TRY(rig_qp_detach(own.qps[msg->v[0]], &group));
+	PROC_TRY(rig_qp_detach(own.qps[msg->v[0]], &group));
 	return 0;
 }
 
 static int finish(struct proc_msg *msg)
 {
 	(void)msg;
-	TRY(rig_close(own.nic));
+	PROC_TRY(rig_close(own.nic));
 	return 0;
 }
 

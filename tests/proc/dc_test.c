@@ -16,21 +16,16 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { HOSTS = 2, PEERS = 4, RECEIVES = 63, ENTRIES = 16, PART = 65536, WAIT_MS = 15000 };
+enum { PEERS = 4, RECEIVES = 63, ENTRIES = 16, PART = 65536, WAIT_MS = 15000 };
 
 #define DC_KEY 0xfedcba9876543210ull
 
-static char hosts[HOSTS][64];
+static char hosts[PROC_HOSTS][64];
 
 static int setup(void **state)
 {
 	(void)state;
-	if (strcmp(proc_nic(), "soft0") != 0)
-		skip();
-	for (int i = 0; i < HOSTS; i++) {
-		(void)proc_new_port();
-		snprintf(hosts[i], sizeof(hosts[i]), "%s", getenv("RIG5_SOFT"));
-	}
+	proc_two_hosts(hosts);
 	return 0;
 }
 
@@ -58,19 +53,12 @@ static struct {
 static uint8_t given[PEERS * PART + 64] __attribute__((aligned(64)));
 static uint8_t own[2 * PART];
 
-#define TRY(call)                                                  \
-	do {                                                       \
-		int ret_ = (call);                                 \
-		if (ret_ < 0)                                      \
-			return proc_fail(ret_, "%s", rig_error()); \
-	} while (0)
-
 static int initiator_make(void)
 {
 	const struct rig_qp_options options = {.transport = RIG_DC_INITIATOR};
 
-	TRY(rig_qp_create_with(child.cq, ENTRIES, 0, &options, &child.initiator));
-	TRY(rig_qp_start(child.initiator, &(struct rig_start){0}));
+	PROC_TRY(rig_qp_create_with(child.cq, ENTRIES, 0, &options, &child.initiator));
+	PROC_TRY(rig_qp_start(child.initiator, &(struct rig_start){0}));
 	return 0;
 }
 
@@ -81,22 +69,22 @@ static int start(struct proc_msg *msg)
 	struct rig_nic_info info;
 	struct rig_local local;
 
-	TRY(rig_open(proc_nic(), &child.nic));
-	TRY(rig_cq_create(child.nic, 64, &child.cq));
-	TRY(rig_cq_create(child.nic, 64, &child.receive_cq));
-	TRY(rig_srq_create(child.receive_cq, RECEIVES, &child.srq));
-	TRY(rig_region_create(child.nic, given, sizeof(given), RIG_REMOTE_ALL, &child.given));
-	TRY(rig_region_create(child.nic, own, sizeof(own), RIG_LOCAL, &child.own));
+	PROC_TRY(rig_open(proc_nic(), &child.nic));
+	PROC_TRY(rig_cq_create(child.nic, 64, &child.cq));
+	PROC_TRY(rig_cq_create(child.nic, 64, &child.receive_cq));
+	PROC_TRY(rig_srq_create(child.receive_cq, RECEIVES, &child.srq));
+	PROC_TRY(rig_region_create(child.nic, given, sizeof(given), RIG_REMOTE_ALL, &child.given));
+	PROC_TRY(rig_region_create(child.nic, own, sizeof(own), RIG_LOCAL, &child.own));
 	options.srq = child.srq;
-	TRY(rig_qp_create_with(child.cq, 0, 0, &options, &child.target));
-	TRY(rig_qp_start(child.target, &(struct rig_start){.access = RIG_REMOTE_ALL}));
-	TRY(rig_region_local(child.own, PART, 64, &local));
+	PROC_TRY(rig_qp_create_with(child.cq, 0, 0, &options, &child.target));
+	PROC_TRY(rig_qp_start(child.target, &(struct rig_start){.access = RIG_REMOTE_ALL}));
+	PROC_TRY(rig_region_local(child.own, PART, 64, &local));
 	for (int i = 0; i < RECEIVES; i++)
-		TRY(rig_srq_receive(child.srq, &local, 1));
-	TRY(rig_nic_info(child.nic, &info));
+		PROC_TRY(rig_srq_receive(child.srq, &local, 1));
+	PROC_TRY(rig_nic_info(child.nic, &info));
 	mine->address = info.address;
 	mine->qp = rig_qp_number(child.target);
-	TRY(rig_region_remote(child.given, 0, sizeof(given), &mine->memory));
+	PROC_TRY(rig_region_remote(child.given, 0, sizeof(given), &mine->memory));
 	return initiator_make();
 }
 
@@ -107,12 +95,12 @@ static int run(const struct rig_entry *entry)
 	struct rig_wc wc;
 	int count;
 
-	TRY(rig_qp_post(child.initiator, entry));
-	TRY(rig_qp_ring(child.initiator));
+	PROC_TRY(rig_qp_post(child.initiator, entry));
+	PROC_TRY(rig_qp_ring(child.initiator));
 	while ((count = rig_cq_poll(child.cq, &wc, 1)) == 0)
 		if (proc_now_ns() > end_ns)
 			return proc_fail(-ETIMEDOUT, "no completion");
-	TRY(count);
+	PROC_TRY(count);
 	return wc.status;
 }
 
@@ -134,7 +122,7 @@ static int one_round(struct rig_entry entry, const struct target *to, uint64_t p
 
 	for (uint32_t i = 0; i < len; i++)
 		own[i] = (uint8_t)(seed + i * 7 + (i >> 8));
-	TRY(rig_region_local(child.own, 0, len, &local));
+	PROC_TRY(rig_region_local(child.own, 0, len, &local));
 	entry.pieces = &local;
 	entry.piece_count = 1;
 	entry.remote_addr = to->memory.addr + part * PART;
@@ -163,13 +151,13 @@ static int receives_take(void)
 	struct rig_wc wc;
 	int count;
 
-	TRY(rig_region_local(child.own, PART, 64, &local));
+	PROC_TRY(rig_region_local(child.own, PART, 64, &local));
 	while ((count = rig_cq_poll(child.receive_cq, &wc, 1)) > 0) {
 		if (wc.status != RIG_OK || wc.source_qp == 0)
 			return proc_fail(-EIO, "a receive: %s, from 0x%x",
 					 rig_status_text((enum rig_status)wc.status), wc.source_qp);
 		child.sent++;
-		TRY(rig_srq_receive(child.srq, &local, 1));
+		PROC_TRY(rig_srq_receive(child.srq, &local, 1));
 	}
 	return count;
 }
@@ -182,12 +170,12 @@ static int rounds(struct proc_msg *msg)
 	    .flags = RIG_SIGNAL_F, .remote_qp = to->qp, .remote_dc_key = DC_KEY};
 	int err = 0;
 
-	TRY(rig_ah_create(child.nic, &to->address, NULL, &entry.ah));
+	PROC_TRY(rig_ah_create(child.nic, &to->address, NULL, &entry.ah));
 	for (uint64_t i = 0; !err && i < msg->v[2]; i++) {
 		err = one_round(entry, to, msg->v[0], (uint32_t)(msg->v[1] + i * 31));
 		err = err ? err : receives_take();
 	}
-	TRY(rig_ah_destroy(entry.ah));
+	PROC_TRY(rig_ah_destroy(entry.ah));
 	return err;
 }
 
@@ -199,11 +187,11 @@ static int fails(struct proc_msg *msg)
 	    .op = RIG_WRITE, .flags = RIG_SIGNAL_F, .remote_qp = to->qp, .remote_dc_key = DC_KEY};
 	int status;
 
-	TRY(rig_ah_create(child.nic, &to->address, NULL, &entry.ah));
+	PROC_TRY(rig_ah_create(child.nic, &to->address, NULL, &entry.ah));
 	status = run(&entry);
 	if (status != RIG_RETRY_EXCEEDED)
 		return proc_fail(-EIO, "status %d", status);
-	TRY(rig_qp_destroy(child.initiator));
+	PROC_TRY(rig_qp_destroy(child.initiator));
 	return initiator_make();
 }
 
@@ -253,7 +241,7 @@ static void test_every_one_to_every_other(void **state)
 
 	(void)state;
 	for (int i = 0; i < PEERS; i++)
-		peers[i] = peer_on(i % HOSTS);
+		peers[i] = peer_on(i % PROC_HOSTS);
 	for (uint64_t round = 0; round < 3; round++)
 		for (uint64_t i = 0; i < PEERS; i++)
 			for (uint64_t j = 0; j < PEERS; j++)

@@ -17,47 +17,14 @@
 #include "nic/cc/cc_priv.h"
 #include "sim/contest.h"
 
-#define LINE_BPS 40000000000ull
-#define US       1000ull
-#define MS       1000000ull
+#define US 1000ull
+#define MS 1000000ull
 
 enum {
-	PACKET_BYTES = 1000,
-	RTT_NS = 8000, /* base */
 	SEEDS = 3,
 	GAP_SEEDS = 40,         /* single runs scatter by 7 Gb/s, */
 	MODEL_SCATTER_GBPS = 4, /* and the model's figure is the mean of five */
 };
-
-/* The paper's parameters without a cap, as the model has them. */
-static struct nic_cc_params uncapped(void)
-{
-	struct nic_cc_params params = nic_cc_paper;
-
-	params.cap_ns = 0;
-	return params;
-}
-
-static struct sim_contest_config contest_of(uint32_t flows, const struct nic_cc_params *params,
-					    uint64_t end_ns)
-{
-	return (struct sim_contest_config){
-	    .seed = 1,
-	    .flow_count = flows,
-	    .flow = {.algorithm = NIC_CC_DCQCN,
-		     .params = params,
-		     .packet_bytes = PACKET_BYTES,
-		     .delay_ns = RTT_NS / 2},
-	    .start_apart_ns = 37, /* out of step */
-	    .bottleneck = {.rate_bps = LINE_BPS,
-			   .kmin_bytes = 5000,
-			   .kmax_bytes = 200000,
-			   .pmax_ppm = 10000},
-	    .sample_ns = 100 * US,
-	    .measure_ns = end_ns / 2,
-	    .end_ns = end_ns,
-	};
-}
 
 static struct sim_contest_result run(const struct sim_contest_config *config)
 {
@@ -117,11 +84,12 @@ static void model_steady(uint32_t flows, double *queue_kb, double *cnps)
 static void dcqcn_shares_fairly(void **state)
 {
 	static const uint32_t counts[] = {2, 4, 8, 10, 16};
-	struct nic_cc_params params = uncapped();
+	struct nic_cc_params params = sim_model_params();
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		struct sim_contest_config config = contest_of(counts[i], &params, 100 * MS);
+		struct sim_contest_config config =
+		    sim_contest_of_model(counts[i], &params, 100 * MS);
 		double queue_kb = 0, cnps = 0, model_kb, model_cnps;
 
 		for (config.seed = 1; config.seed <= SEEDS; config.seed++) {
@@ -150,7 +118,7 @@ static void the_cap_bounds_incast(void **state)
 	for (size_t p = 0; p < 2; p++) {
 		for (size_t i = 0; i < 3; i++) {
 			struct sim_contest_config config =
-			    contest_of(counts[i], profiles[p], 30 * MS);
+			    sim_contest_of_model(counts[i], profiles[p], 30 * MS);
 			struct sim_contest_result r;
 
 			config.flow.acked = true;
@@ -160,7 +128,7 @@ static void the_cap_bounds_incast(void **state)
 				      p == 0 ? "paper" : "vendor", counts[i],
 				      (double)r.queue_peak_bytes / 1000, r.jain);
 			expect_within("the peak", (double)r.queue_peak_bytes,
-				      ((counts[i] - 1) * 40 + 1) * PACKET_BYTES, 0.1);
+				      ((counts[i] - 1) * 40 + 1) * SIM_MODEL_PACKET_BYTES, 0.1);
 			expect_at_least("Jain's index", r.jain, p == 0 ? 0.98 : 0.9);
 		}
 	}
@@ -170,10 +138,11 @@ static void the_cap_bounds_incast(void **state)
  * each notification halves all rates, until they are the line's. */
 static double uncapped_peak_bytes(uint32_t flows)
 {
-	double line = LINE_BPS / 8e9, queue = 200000; /* bytes a nanosecond, and kmax */
+	double line = SIM_MODEL_LINE_BPS / 8e9, queue = 200000; /* bytes a nanosecond, and kmax */
 	double rate = flows * line / 2;
 
-	queue += (flows - 1) * line * (RTT_NS + flows * PACKET_BYTES / line / 2);
+	queue +=
+	    (flows - 1) * line * (SIM_MODEL_RTT_NS + flows * SIM_MODEL_PACKET_BYTES / line / 2);
 	for (; rate > line; rate /= 2)
 		queue += (rate - line) * 50000;
 	return queue;
@@ -181,8 +150,8 @@ static double uncapped_peak_bytes(uint32_t flows)
 
 static void incast_without_a_cap(void **state)
 {
-	struct nic_cc_params params = uncapped();
-	struct sim_contest_config config = contest_of(16, &params, 10 * MS);
+	struct nic_cc_params params = sim_model_params();
+	struct sim_contest_config config = sim_contest_of_model(16, &params, 10 * MS);
 	struct sim_contest_result r = run(&config);
 
 	(void)state;
@@ -231,8 +200,8 @@ static double model_gap(uint32_t at_ms)
 
 static void unequal_flows_meet(void **state)
 {
-	struct nic_cc_params params = uncapped();
-	struct sim_contest_config config = contest_of(2, &params, 60 * MS);
+	struct nic_cc_params params = sim_model_params();
+	struct sim_contest_config config = sim_contest_of_model(2, &params, 60 * MS);
 	struct gap gap = {{0}};
 
 	(void)state;
@@ -266,8 +235,8 @@ static double equilibrium_ns(uint32_t flows, uint32_t packet_bytes)
 	for (int i = 0; i < 500; i++) {
 		target_ns = p->base_target_ns + p->hop_target_ns +
 			    swift_scaling_ns(p, (uint32_t)(window * 65536));
-		window =
-		    window / 2 + LINE_BPS * target_ns * 1e-9 / (8.0 * flows * packet_bytes) / 2;
+		window = window / 2 +
+			 SIM_MODEL_LINE_BPS * target_ns * 1e-9 / (8.0 * flows * packet_bytes) / 2;
 	}
 	return target_ns;
 }
@@ -276,7 +245,8 @@ static void swift_holds_its_target(void **state)
 {
 	(void)state;
 	for (uint32_t flows = 2; flows <= 16; flows++) {
-		struct sim_contest_config config = contest_of(flows, &nic_cc_paper, 20 * MS);
+		struct sim_contest_config config =
+		    sim_contest_of_model(flows, &nic_cc_paper, 20 * MS);
 		struct sim_contest_result r;
 
 		config.flow.algorithm = NIC_CC_RTT;
@@ -284,10 +254,11 @@ static void swift_holds_its_target(void **state)
 		config.start_apart_ns = 613;
 		r = run(&config);
 		print_message("%u flows: %.2f us for %.2f, jain %.4f, used %.4f\n", flows,
-			      r.rtt_mean_ns / 1000, equilibrium_ns(flows, PACKET_BYTES) / 1000,
-			      r.jain, r.utilization);
-		expect_within("the delay", r.rtt_mean_ns, equilibrium_ns(flows, PACKET_BYTES),
-			      0.05);
+			      r.rtt_mean_ns / 1000,
+			      equilibrium_ns(flows, SIM_MODEL_PACKET_BYTES) / 1000, r.jain,
+			      r.utilization);
+		expect_within("the delay", r.rtt_mean_ns,
+			      equilibrium_ns(flows, SIM_MODEL_PACKET_BYTES), 0.05);
 		expect_at_least("Jain's index", r.jain, 0.99);
 		expect_at_least("the utilization", r.utilization, 0.99);
 	}
@@ -308,7 +279,7 @@ static void note_windows(void *ctx, struct sim_contest *contest, uint64_t at_ns)
 /* Unequal windows meet in some milliseconds: the smaller one has the longer target. */
 static void unequal_windows_meet(void **state)
 {
-	struct sim_contest_config config = contest_of(2, &nic_cc_paper, 20 * MS);
+	struct sim_contest_config config = sim_contest_of_model(2, &nic_cc_paper, 20 * MS);
 	struct sim_contest *contest;
 	struct sim_contest_result r;
 	struct windows w;
@@ -338,7 +309,7 @@ static void unequal_windows_meet(void **state)
 /* 512 flows of which each has a fifth of a packet in a round trip: the pace alone holds them. */
 static void below_one_packet(void **state)
 {
-	struct sim_contest_config config = contest_of(512, &nic_cc_paper, 40 * MS);
+	struct sim_contest_config config = sim_contest_of_model(512, &nic_cc_paper, 40 * MS);
 	struct sim_contest_result r;
 
 	(void)state;

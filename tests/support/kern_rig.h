@@ -133,6 +133,10 @@ struct rig_cq {
 	uint32_t *record;
 };
 int rig_cq(struct kern_rig *rig, struct rig_cq *cq);
+/* rig_begin - opens *rig, with a context, an asynchronous file, a protection domain, a page of
+ * registers and a completion queue of 16 on it. */
+int rig_begin(struct kern_rig *rig, bool infiniband, uint32_t *pd, uint32_t *page,
+	      struct rig_cq *cq);
 int rig_destroy_cq(struct kern_rig *rig, uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp);
 
 struct rig_qp {

@@ -270,3 +270,26 @@ int rig_destroy(struct kern_rig *rig, uint16_t object, uint16_t method, uint16_t
 	rig_attr(rig, id, handle, 0);
 	return rig_run(rig);
 }
+
+int rig_begin(struct kern_rig *rig, bool infiniband, uint32_t *pd, uint32_t *page,
+	      struct rig_cq *cq)
+{
+	uint32_t uar;
+	int fd, error;
+
+	if (infiniband)
+		kern_rig_open_infiniband(rig);
+	else
+		kern_rig_open(rig);
+	error = rig_context(rig);
+	if (!error)
+		error = rig_async(rig, &fd);
+	if (!error)
+		error = rig_pd(rig, pd);
+	if (!error)
+		error = rig_uar(rig, &uar, page);
+	if (error)
+		return error;
+	*cq = (struct rig_cq){.cqe = 15, .comp_fd = -1, .uar_page = *page};
+	return rig_cq(rig, cq);
+}

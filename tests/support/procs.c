@@ -323,3 +323,13 @@ int proc_ok_(struct proc *child, proc_verb verb, const char *name, struct proc_m
 	}
 	return result;
 }
+
+void proc_two_hosts(char hosts[static PROC_HOSTS][64])
+{
+	if (strcmp(proc_nic(), "soft0") != 0)
+		skip();
+	for (int i = 0; i < PROC_HOSTS; i++) {
+		(void)proc_new_port();
+		snprintf(hosts[i], sizeof(hosts[i]), "%s", getenv("RIG5_SOFT"));
+	}
+}

@@ -104,4 +104,17 @@ const char *proc_nic(void);
 /* proc_scale - 1, or 3 under a sanitizer: for deadlines. */
 unsigned int proc_scale(void);
 
+/* PROC_TRY - in a verb: a call of the library, whose error is the verb's. */
+#define PROC_TRY(call)                                             \
+	do {                                                       \
+		int ret_ = (call);                                 \
+		if (ret_ < 0)                                      \
+			return proc_fail(ret_, "%s", rig_error()); \
+	} while (0)
+
+/* proc_two_hosts - two ports, and what RIG5_SOFT is for each; skips the test where there is no
+ * software NIC. */
+enum { PROC_HOSTS = 2 };
+void proc_two_hosts(char hosts[static PROC_HOSTS][64]);
+
 #endif

@@ -20,7 +20,7 @@ enum { QKEY = 0x11111111 };
 struct world {
 	struct kern_rig rig;
 	uint32_t pd;
-	uint32_t uar, page;
+	uint32_t page;
 	struct rig_cq cq;
 	struct rig_qp qp;
 };
@@ -29,20 +29,8 @@ static struct world world;
 
 static void open_world(bool infiniband)
 {
-	struct kern_rig *rig = &world.rig;
-	int fd;
-
 	memset(&world, 0, sizeof(world));
-	if (infiniband)
-		kern_rig_open_infiniband(rig);
-	else
-		kern_rig_open(rig);
-	assert_int_equal(rig_context(rig), 0);
-	assert_int_equal(rig_async(rig, &fd), 0);
-	assert_int_equal(rig_pd(rig, &world.pd), 0);
-	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	world.cq = (struct rig_cq){.cqe = 15, .comp_fd = -1, .uar_page = world.page};
-	assert_int_equal(rig_cq(rig, &world.cq), 0);
+	assert_int_equal(rig_begin(&world.rig, infiniband, &world.pd, &world.page, &world.cq), 0);
 }
 
 static int open_ethernet(void **state)

@@ -26,7 +26,7 @@ static const uint8_t frame_head[38] = {0x01, 0x50, 0x56, 0x19, 0x20, 0xa7, 0x24,
 static struct {
 	struct kern_rig rig;
 	uint32_t pd;
-	uint32_t uar, page;
+	uint32_t page;
 	struct rig_cq cq;
 	struct rig_qp qp;
 	struct ib_uverbs_reg_mr_resp mr;
@@ -47,22 +47,10 @@ static int make_qp(uint32_t type)
 
 static void open_world(bool infiniband)
 {
-	struct kern_rig *rig = &world.rig;
-	int fd;
-
 	memset(&world, 0, sizeof(world));
-	if (infiniband)
-		kern_rig_open_infiniband(rig);
-	else
-		kern_rig_open(rig);
-	assert_int_equal(rig_context(rig), 0);
-	assert_int_equal(rig_async(rig, &fd), 0);
-	assert_int_equal(rig_pd(rig, &world.pd), 0);
-	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	world.cq = (struct rig_cq){.cqe = 15, .comp_fd = -1, .uar_page = world.page};
-	assert_int_equal(rig_cq(rig, &world.cq), 0);
-	world.data = rig_alloc(rig, 4096);
-	assert_int_equal(rig_mr(rig, world.pd, world.data, 4096, 1, &world.mr), 0);
+	assert_int_equal(rig_begin(&world.rig, infiniband, &world.pd, &world.page, &world.cq), 0);
+	world.data = rig_alloc(&world.rig, 4096);
+	assert_int_equal(rig_mr(&world.rig, world.pd, world.data, 4096, 1, &world.mr), 0);
 }
 
 static int setup(void **state)

@@ -7,25 +7,35 @@
  *	agent <device> <number>: does `spin` and ends
  *
  * Says READY on stderr, reads a command a line, `verb key=value ...`, and answers each with one
- *line, `ok ...` or `error ...`. Numbers are C's; a GID is 32 hexadecimal digits. There is one
- *memory (memory.h) at an address that the test chooses, and queue pairs with a completion queue
- *each.
+ * line, `ok ...` or `error ...`. Numbers are C's; a GID is 32 hexadecimal digits. There is one
+ * memory (memory.h) at an address that the test chooses, and queue pairs with a completion queue
+ * each.
  *
- *	hello				    ok agent
- *	gids				    ok <gid> ...: the port's, from index 0
- *	memory va= len=			    ok key= bare=: keys of all of it, with all rights and
- *					    with those of a local write only
- *	clear | fill off= len= seed= | fill64 off= value=
- *	expect off= len= seed= | expect64 off= value= | any off= len=
- *	verify				    ok same, or ok differs at=
- *	qp type=rc|uc|ud		    ok qp= qpn=: in INIT
- *	spin qpn=			    makes and destroys queue pairs until the next has a
- *number over that connect qp= dqpn= gid= gid_index= mtu= rq_psn= sq_psn= timeout= retry= rnr_retry=
- *rnr_timer= post qp= id= op=send|send_imm|write|write_imm|read|cas|faa off= len= imm= addr= key=
- *add= compare= swap= bare receive qp= id= off= len= wait qp= count= ms=		    ok
- *wc=<id>,<status>,<opcode>,<length>,<imm or -> ...: what came; fewer than count after ms state qp=
- *ok state= destroy qp= run <command>			    ok status=: the exit status of a shell
- *command, whose output goes to the console
+ *	hello                              ok agent
+ *	gids                               ok <gid> ...: the port's, from index 0
+ *	memory va= len=                    ok key= bare=: keys of all of it, with all rights
+ *	                                   and with those of a local write only
+ *	clear
+ *	fill off= len= seed=
+ *	fill64 off= value=
+ *	expect off= len= seed=
+ *	expect64 off= value=
+ *	any off= len=
+ *	verify                             ok same, or ok differs at=
+ *	qp type=rc|uc|ud                   ok qp= qpn=: in INIT
+ *	spin qpn=                          makes and destroys queue pairs until the next has
+ *	                                   a number over that
+ *	connect qp= dqpn= gid= gid_index= mtu= rq_psn= sq_psn=
+ *	        timeout= retry= rnr_retry= rnr_timer=
+ *	post qp= id= op=send|send_imm|write|write_imm|read|cas|faa
+ *	     off= len= imm= addr= key= add= compare= swap= bare
+ *	receive qp= id= off= len=
+ *	wait qp= count= ms=                ok wc=<id>,<status>,<opcode>,<length>,<imm or -> ...:
+ *	                                   what came; fewer than count after ms
+ *	state qp=                          ok state=
+ *	destroy qp=
+ *	run <command>                      ok status=: the exit status of a shell command,
+ *	                                   whose output goes to the console
  */
 #include <arpa/inet.h>
 #include <errno.h>

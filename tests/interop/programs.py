@@ -19,6 +19,8 @@ BOOT_S = 90
 ROW_S = 60
 HOST, GUEST = "10.77.0.1", "10.77.0.2"
 PINGPONG_PORT, PERFTEST_PORT = 18515, 18600
+# perftest times the processor first, and refuses to report where a busy machine made that uneven.
+UNEVEN_CLOCK, TRIES = "Can't produce a report", 4
 
 # A program and its words; -c of the ping-pong looks at every byte that comes back.
 PINGPONGS = ["ibv_rc_pingpong -c -n 200 -s 3000 -m 1024", "ibv_rc_pingpong -e -n 200",
@@ -100,7 +102,7 @@ def play(build, agent, row, guest_calls, gid_index):
             said, _ = ours.communicate(timeout=ROW_S)
         except (subprocess.TimeoutExpired, RuntimeError) as error:
             ours.kill()
-            return f"{error}; our end said:\n{ours.communicate()[0]}"
+            said = f"{error}; then killed. {ours.communicate()[0]}"
     try:
         answer = agent.end()
     except TimeoutError:
@@ -110,6 +112,17 @@ def play(build, agent, row, guest_calls, gid_index):
     if answer != "ok status=0":
         return f"Linux's end: {answer}; ours says:\n{said}"
     return None
+
+
+def play_with_even_clocks(build, agent, row, guest_calls, gid_index, guest):
+    """As play, and once more where a program could not time its processor."""
+    for left in reversed(range(TRIES)):
+        before = len(guest.console())
+        wrong = play(build, agent, row, guest_calls, gid_index)
+        said = guest.console()[before:]
+        if wrong is None or left == 0 or UNEVEN_CLOCK not in wrong + said:
+            return wrong, said
+        print(f"again, as a clock was uneven: {row}", flush=True)
 
 
 def inside(build):
@@ -126,9 +139,10 @@ def inside(build):
                 name = f"{row}, {'Linux calls' if guest_calls else 'Linux is called'}"
                 if not all(part in name for part in parts):
                     continue
-                wrong = play(build, agent, row, guest_calls, gid_index)
-                if wrong or "invalid data" in guest.console():
-                    print(f"FAILED {name}: {wrong}\n{guest.console()[-2000:]}", flush=True)
+                wrong, said = play_with_even_clocks(build, agent, row, guest_calls, gid_index,
+                                                    guest)
+                if wrong or "invalid data" in said:
+                    print(f"FAILED {name}: {wrong}\n{said[-2000:]}", flush=True)
                     failed += 1
                     break  # what is left of it would be in the way of the next
                 passed += 1

@@ -227,7 +227,7 @@ void nic_flow_stats_of(const struct nic *nic, struct nic_flow *flow, struct nic_
 {
 	nic_cc_expire(&flow->cc, nic->now_ns);
 	*stats = (struct nic_flow_stats){
-	    .algorithm = (enum nic_cc_algorithm)flow->algorithm,
+	    .algorithm = (enum nic_cc_algorithm)flow->cc.algorithm,
 	    .paced = flow->cc.paced,
 	    .rate_bps = nic_cc_rate_bps(&flow->cc),
 	    .rtt_ns = nic_cc_rtt_ns(&flow->cc),

@@ -52,6 +52,7 @@ struct nic_flow {
 /* Round trips of who gets no acknowledgements: one probe at a time, while something is sent. */
 struct nic_probe {
 	bool asked;
+	bool late;          /* the last was given up, and may be answered yet */
 	bool answered;      /* ever */
 	uint8_t misses;     /* in a row */
 	uint32_t number;    /* of the last */

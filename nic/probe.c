@@ -6,7 +6,9 @@
  * A probe takes the way of the data, with its addresses, class and port; the answer that of
  * notifications, so that the queue of the way back is not measured. One is under way at a time, and
  * only while something is sent. An answer that does not come in time is a sign of congestion. A
- * destination that never answers does not know probes: it gets DCQCN, which needs none.
+ * destination that never answers does not know probes: it gets DCQCN, which needs none. But its
+ * host may only be slow to wake, so the first answers are waited for longer and longer; and when
+ * the last one comes after all, the flow has its own algorithm again.
  *
  * Not the probes of rtt.c, which are packets of a queue pair's own sequence, sent again.
  */
@@ -15,7 +17,8 @@
 enum {
 	PROBE_PACKET_BYTES = ROCE_BTH_BYTES + ROCE_PROBE_BYTES,
 	EVERY_PACKETS = 8, /* at most, or a round trip */
-	MISSES_MAX = 3,    /* in a row, of who has never answered */
+	MISSES_MAX = 5,    /* in a row, of who has never answered: 341 ms, as it is fourfold */
+	MISS_SHIFT = 2,    /* each time */
 	DSCP_ANSWER = 48,
 	TURN_NS_MAX = 1000000000,
 };
@@ -52,6 +55,7 @@ static void ask(struct nic *nic, const struct nic_qp *qp, struct nic_dest *dest)
 	be32_store(payload + ROCE_PROBE_NUMBER_OFF, ++probe->number);
 	be64_store(payload + ROCE_PROBE_T1_OFF, nic->now_ns);
 	probe->asked = true;
+	probe->late = false;
 	probe->asked_ns = nic->now_ns;
 	probe->asked_for = probe->packets;
 	probe->packets = probe->bytes = 0;
@@ -79,12 +83,12 @@ void nic_probe_sent(struct nic *nic, const struct nic_qp *qp, struct nic_dest *d
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* It never answered: it does not know how. */
-static void fall_back(struct nic *nic, struct nic_dest *dest)
+/* The flow starts anew under that algorithm, whatever was chosen for it. */
+static void use(struct nic *nic, struct nic_dest *dest, enum nic_cc_algorithm algorithm)
 {
 	uint8_t chosen = dest->flow.algorithm;
 
-	nic_flow_start(nic, &dest->flow, NIC_CC_DCQCN, nic->config.mtu_max_bytes, 0);
+	nic_flow_start(nic, &dest->flow, algorithm, nic->config.mtu_max_bytes, 0);
 	dest->flow.algorithm = chosen;
 	dest->paced = dest->flow.cc.paced;
 }
@@ -96,13 +100,16 @@ void nic_probe_look(struct nic *nic, struct nic_dest *dest)
 
 	if (patience_ns < PATIENCE_NS)
 		patience_ns = PATIENCE_NS;
+	if (!probe->answered)
+		patience_ns <<= MISS_SHIFT * probe->misses;
 	if (!probe->asked || nic->now_ns - probe->asked_ns < patience_ns)
 		return;
 	probe->asked = false;
+	probe->late = true;
 	probe->misses += probe->misses < MISSES_MAX;
 	dest->flow.counters.losses++;
 	if (probe->misses == MISSES_MAX && !probe->answered)
-		fall_back(nic, dest);
+		use(nic, dest, NIC_CC_DCQCN); /* it does not know how */
 	else
 		nic_cc_on_timeout(&dest->flow.cc, nic->now_ns);
 }
@@ -121,11 +128,17 @@ static void answered(struct nic *nic, struct nic_dest *dest, const uint8_t *payl
 	struct nic_probe *probe = &dest->probe;
 	uint64_t rtt_ns = nic->now_ns - probe->asked_ns;
 
-	probe->asked = false;
+	dest->flow.counters.probes_answered++;
 	probe->answered = true;
 	probe->misses = 0;
 	probe->answered_ns = nic->now_ns;
-	dest->flow.counters.probes_answered++;
+	if (probe->late) {
+		probe->late = false;
+		if (dest->flow.cc.algorithm != dest->flow.algorithm)
+			use(nic, dest, (enum nic_cc_algorithm)dest->flow.algorithm);
+		return;
+	}
+	probe->asked = false;
 	nic_cc_on_ack(&dest->flow.cc, rtt_ns, probe->asked_for, turn_of(payload, rtt_ns),
 		      nic->now_ns);
 	dest->paced = dest->flow.cc.paced;
@@ -143,7 +156,8 @@ static struct nic_dest *asker(const struct nic *nic, const struct nic_rx *rx, ui
 			continue;
 		memcpy(key.dgid, rx->sgid, sizeof(key.dgid));
 		dest = nic_dest_find(nic, &key);
-		if (dest && dest->probe.asked && dest->probe.number == number)
+		if (dest && (dest->probe.asked || dest->probe.late) &&
+		    dest->probe.number == number)
 			return dest;
 	}
 	return NULL;

@@ -214,21 +214,67 @@ static void the_packets(void **state)
 	close_two(&two);
 }
 
+static bool is_probe_to(const struct fake_packet *packet, const struct fake_address *to)
+{
+	return packet->bytes[0] == ROCE_OP_PROBE && packet->path.dgid[15] == to->rgid[15];
+}
+
+/* Time passes, and what was sent is lost, but for probes to `keep`, which stay in the queue. */
+static void lose_all(struct two *two, uint64_t ns, const struct fake_address *keep)
+{
+	struct fake_world *w = two->b.w;
+
+	for (uint64_t end_ns = w->now_ns + ns; w->now_ns < end_ns;) {
+		feed(two);
+		for (size_t i = 0; i < w->queue_count;)
+			if (keep && is_probe_to(w->queue[i], keep))
+				i++;
+			else
+				fake_drop(w, i);
+		fake_advance(w, MS / 4);
+	}
+}
+
+/* A process that has to be woken may take a tenth of a second, and has not even lost a packet. */
 static void nobody_answers(void **state)
+{
+	struct two two = open_two(NIC_CC_RTT);
+
+	(void)state;
+	lose_all(&two, 100 * MS, NULL);
+	assert_int_equal(stats_of(&two, 0).algorithm, NIC_CC_RTT);
+	assert_true(stats_of(&two, 0).paced);
+	lose_all(&two, 400 * MS, NULL);
+	assert_int_equal(stats_of(&two, 0).counters.probes_sent, 5);
+	assert_int_equal(stats_of(&two, 0).counters.losses, 5);
+	assert_false(stats_of(&two, 0).paced);
+	assert_int_equal(stats_of(&two, 0).algorithm, NIC_CC_DCQCN);
+	close_two(&two);
+}
+
+/* To the last one, it is taken, once. */
+static void an_answer_comes_late(void **state)
 {
 	struct two two = open_two(NIC_CC_RTT);
 	struct fake_world *w = two.b.w;
 
 	(void)state;
-	for (int i = 0; i < 40; i++) {
-		feed(&two);
-		while (w->queue_count != 0)
-			fake_drop(w, 0);
-		fake_advance(w, MS / 4);
+	lose_all(&two, 500 * MS, &two.to[1]);
+	assert_int_equal(w->queue_count, 5);
+	fake_deliver(w, 4);
+	for (int i = 0; i < 4; i++)
+		fake_drop(w, 0);
+	for (uint32_t number = 4; number <= 5; number++) {
+		assert_int_equal(stats_of(&two, 1).algorithm, NIC_CC_DCQCN);
+		be32_store(w->queue[0]->bytes + ROCE_BTH_BYTES + ROCE_PROBE_NUMBER_OFF, number);
+		fake_deliver_copy(w, 0);
 	}
-	assert_int_equal(stats_of(&two, 0).counters.probes_sent, 3);
-	assert_int_equal(stats_of(&two, 0).counters.losses, 3);
-	assert_false(stats_of(&two, 0).paced);
+	assert_int_equal(stats_of(&two, 1).algorithm, NIC_CC_RTT);
+	fake_deliver(w, 0);
+	assert_int_equal(stats_of(&two, 1).counters.probes_answered, 1);
+	lose_all(&two, MS / 2, NULL);
+	assert_int_equal(stats_of(&two, 1).counters.probes_sent, 6);
+	assert_int_equal(stats_of(&two, 0).algorithm, NIC_CC_DCQCN);
 	close_two(&two);
 }
 
@@ -273,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_packets),
 	    cmocka_unit_test(nobody_answers),
+	    cmocka_unit_test(an_answer_comes_late),
 	    cmocka_unit_test(two_algorithms),
 	};
 

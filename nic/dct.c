@@ -133,6 +133,11 @@ static void fill_row(const struct nic *nic, struct nic_qp *row, const struct nic
 	row->params.dest_rd_atomic = (uint8_t)nic->config.rd_atomic_max;
 }
 
+static bool is_silent(const struct nic *nic, const struct nic_dcr *dcr)
+{
+	return nic->now_ns - dcr->used_ns >= LIFETIME_NS;
+}
+
 /* The one that has been silent for longest may have to go: its row, with what it holds, is the next
  * initiator's. */
 static struct nic_dcr *evict(const struct nic *nic, struct nic_qp *dct)
@@ -141,7 +146,7 @@ static struct nic_dcr *evict(const struct nic *nic, struct nic_qp *dct)
 		struct nic_dcr *dcr = at(nic, dct->dc.oldest);
 
 		list_out(nic, dct, dcr);
-		if (nic->now_ns - dcr->used_ns >= LIFETIME_NS) {
+		if (is_silent(nic, dcr)) {
 			hash_out(nic, dcr);
 			dct->dc.dcr_count--;
 			return dcr;
@@ -149,27 +154,6 @@ static struct nic_dcr *evict(const struct nic *nic, struct nic_qp *dct)
 		list_in(nic, dct, dcr);
 	}
 	return NULL;
-}
-
-static struct nic_dcr *add(struct nic *nic, struct nic_qp *dct, uint32_t initiator,
-			   const uint8_t *sgid)
-{
-	struct nic_dcr *dcr;
-	uint32_t index;
-
-	if (dct->dc.dcr_count < DCRS_OF_TARGET_MAX && nic_slot_take(&nic->dcr_slots, 0, &index))
-		dcr = &nic->dcrs[index];
-	else
-		dcr = evict(nic, dct);
-	if (!dcr)
-		return NULL;
-	*dcr = (struct nic_dcr){.initiator = initiator, .target = dct->index};
-	memcpy(dcr->sgid, sgid, sizeof(dcr->sgid));
-	hash_in(nic, dcr);
-	list_in(nic, dct, dcr);
-	dct->dc.dcr_count++;
-	fill_row(nic, row_of(nic, dcr), dct);
-	return dcr;
 }
 
 static void end_row(struct nic *nic, struct nic_qp *row)
@@ -181,6 +165,56 @@ static void end_row(struct nic *nic, struct nic_qp *row)
 	row->rx_held = row->ack_due = row->last_words = false;
 	row->res_due = 0;
 	row->nak_due = 0;
+}
+
+/* All places are taken: one of any target has been silent for long. What holds an entry of its own
+ * target's SRQ has nobody to leave it to. */
+static struct nic_dcr *evict_any(struct nic *nic)
+{
+	for (int i = 0; i < EVICTIONS_TRIED; i++) {
+		struct nic_dcr *dcr = &nic->dcrs[nic->dcr_hand];
+		struct nic_qp *row = row_of(nic, dcr);
+		struct nic_qp *dct = &nic->qps[dcr->target];
+
+		nic->dcr_hand = (nic->dcr_hand + 1) % nic->config.dc_responder_count_max;
+		if (!row->live || row->rx_held || !is_silent(nic, dcr))
+			continue;
+		list_out(nic, dct, dcr);
+		hash_out(nic, dcr);
+		dct->dc.dcr_count--;
+		end_row(nic, row);
+		return dcr;
+	}
+	return NULL;
+}
+
+/* A place for one more of dct's; NULL: there is none now. */
+static struct nic_dcr *take_place(struct nic *nic, struct nic_qp *dct)
+{
+	bool may_grow = dct->dc.dcr_count < DCRS_OF_TARGET_MAX;
+	struct nic_dcr *dcr;
+	uint32_t index;
+
+	if (may_grow && nic_slot_take(&nic->dcr_slots, 0, &index))
+		return &nic->dcrs[index];
+	dcr = evict(nic, dct);
+	return !dcr && may_grow ? evict_any(nic) : dcr;
+}
+
+static struct nic_dcr *add(struct nic *nic, struct nic_qp *dct, uint32_t initiator,
+			   const uint8_t *sgid)
+{
+	struct nic_dcr *dcr = take_place(nic, dct);
+
+	if (!dcr)
+		return NULL;
+	*dcr = (struct nic_dcr){.initiator = initiator, .target = dct->index};
+	memcpy(dcr->sgid, sgid, sizeof(dcr->sgid));
+	hash_in(nic, dcr);
+	list_in(nic, dct, dcr);
+	dct->dc.dcr_count++;
+	fill_row(nic, row_of(nic, dcr), dct);
+	return dcr;
 }
 
 void nic_dct_release(struct nic *nic, struct nic_qp *dct, bool flush)

@@ -353,6 +353,7 @@ struct nic {
 	struct nic_pd *xrcds;
 	struct nic_dcr *dcrs; /* their responders are qps[config.qp_count_max ...] */
 	uint32_t *dcr_buckets; /* hash -> place of the first */
+	uint32_t dcr_hand; /* where the search for a silent one goes on */
 	uint64_t dc_session;   /* the last one's number */
 
 	uint32_t open_bytes;   /* of the packet that is being made */

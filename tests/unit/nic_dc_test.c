@@ -451,22 +451,23 @@ static void abandoned_message(void **state)
 
 /* ---- the bound ------------------------------------------------------------------------------- */
 
+static const struct nic_config two_responders = {
+    .qp_count_max = 4096,
+    .cq_count_max = 64,
+    .mkey_count_max = 64,
+    .pd_count_max = 8,
+    .srq_count_max = 8,
+    .dc_responder_count_max = 2,
+    .mtu_max_bytes = 4096,
+    .rd_atomic_max = 16,
+    .message_max_bytes_log2 = 31,
+};
+
 /* More initiators than there are responders: those that are not known wait until one has been
  * silent for long; what it held is theirs. */
 static void too_many_initiators(void **state)
 {
-	struct nic_config config = {
-	    .qp_count_max = 4096,
-	    .cq_count_max = 64,
-	    .mkey_count_max = 64,
-	    .pd_count_max = 8,
-	    .srq_count_max = 8,
-	    .dc_responder_count_max = 2,
-	    .mtu_max_bytes = 4096,
-	    .rd_atomic_max = 16,
-	    .message_max_bytes_log2 = 31,
-	};
-	struct dc t = dc_open_on(&config, NULL);
+	struct dc t = dc_open_on(&two_responders, NULL);
 	struct fake_qp second, third;
 
 	(void)state;
@@ -493,6 +494,47 @@ static void too_many_initiators(void **state)
 	}
 	expect_done(&third.send_cq, CQE_REQ, 0, 3);
 	expect_done(&t.dct.qp.recv_cq, CQE_RESP_SEND, 0, 3);
+	dc_close(&t);
+}
+
+/* One target has had all responders. What has been silent for long makes room for who asks another
+ * target, too; but an entry of the first one's SRQ stays where it is. */
+static void another_targets_responders(void **state)
+{
+	struct dc t = dc_open_on(&two_responders, NULL);
+	struct fake_qp second, third;
+	struct fake_dct other;
+
+	(void)state;
+	fake_dct_make(t.b.w, NULL, &other);
+	fake_dci_make(t.b.w, NULL, &second);
+	fake_dci_make(t.b.w, NULL, &third);
+	receive(&t, &t.dct, 0, 4000);
+	/* Half a message holds an entry; a whole one does not. */
+	post(&t, WQE_OP_SEND, 3000);
+	fake_deliver(t.b.w, 0);
+	while (t.b.w->queue_count != 0)
+		fake_drop(t.b.w, 0);
+	assert_int_equal(nic_qp_destroy(t.b.w->nics[0], t.b.pair.a.qpn), 0);
+	post_to(&t, &second, &t.dct, WQE_OP_WRITE, 8);
+	fake_settle(t.b.w);
+	expect_done(&second.send_cq, CQE_REQ, 0, 8);
+	fake_advance(t.b.w, LIFETIME_NS);
+	receive(&t, &other, 4096, 64);
+	post_to(&t, &third, &other, WQE_OP_SEND, 3);
+	fake_settle(t.b.w);
+	expect_done(&third.send_cq, CQE_REQ, 0, 3);
+	expect_done(&other.qp.recv_cq, CQE_RESP_SEND, 0, 3);
+	expect_none(&t.dct.qp.recv_cq);
+	nic_check(t.b.w->nics[1]);
+	/* Of the two that are there now one has just been heard of, and one holds that entry. */
+	post_to(&t, &second, &other, WQE_OP_WRITE, 8);
+	fake_settle(t.b.w);
+	expect_none(&second.send_cq);
+	assert_int_equal(nic_qp_destroy(t.b.w->nics[1], t.dct.qp.qpn), 0);
+	settle_for(&t, 20 * MS);
+	expect_done(&second.send_cq, CQE_REQ, 2, 8);
+	nic_check(t.b.w->nics[1]);
 	dc_close(&t);
 }
 
@@ -652,6 +694,7 @@ int main(void)
 	    cmocka_unit_test(late_copies),
 	    cmocka_unit_test(abandoned_message),
 	    cmocka_unit_test(too_many_initiators),
+	    cmocka_unit_test(another_targets_responders),
 	    cmocka_unit_test(streams),
 	    cmocka_unit_test(stream_refused),
 	    cmocka_unit_test(a_target_fails),

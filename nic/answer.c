@@ -188,7 +188,7 @@ static bool send_last(struct nic *nic, struct nic_qp *qp)
 
 /* A queue pair in error has nothing here but its last words: nic_qp_error saw to that. The data of
  * a READ is paced as that of a WRITE is, and what comes behind it waits. */
-enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
+HOT enum nic_turn answer_some(struct nic *nic, struct nic_qp *qp)
 {
 	int i = 0;
 
@@ -203,4 +203,13 @@ enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
 			return NIC_TURN_DONE;
 	} while (++i < NIC_VISIT_PACKETS);
 	return NIC_TURN_AGAIN;
+}
+
+enum nic_turn nic_answer_run(struct nic *nic, struct nic_qp *qp)
+{
+	enum nic_turn turn = answer_some(nic, qp);
+
+	if (qp->type == NIC_QP_DCT)
+		nic_dct_answered(nic, qp);
+	return turn;
 }

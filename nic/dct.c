@@ -241,6 +241,18 @@ void nic_dct_answer_last(struct nic *nic, struct nic_qp *dct)
 		nic_qp_answer_last(nic, row_of(nic, dcr));
 }
 
+void nic_dct_answered(struct nic *nic, struct nic_qp *responder)
+{
+	struct stats_qp_counters *dct;
+
+	if (!nic_is_dcr(nic, responder) || !responder->live)
+		return;
+	dct = &nic->qps[nic->dcrs[responder->index - nic->config.qp_count_max].target].counters;
+	dct->tx_packets += responder->counters.tx_packets;
+	dct->tx_payload_bytes += responder->counters.tx_payload_bytes;
+	responder->counters.tx_packets = responder->counters.tx_payload_bytes = 0;
+}
+
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 /* The way back. */

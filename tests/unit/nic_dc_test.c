@@ -246,6 +246,27 @@ static void answers_go_back_over_a_network(void **state)
 	dc_close(&t);
 }
 
+/* What a target's responders send is the target's, whoever they answer. */
+static void answers_are_counted(void **state)
+{
+	struct dc t = dc_open(NULL);
+	struct fake_qp second;
+	struct stats_flow flow;
+
+	(void)state;
+	fake_dci_make(t.b.w, NULL, &second);
+	post(&t, WQE_OP_READ, 3000);
+	fake_settle(t.b.w);
+	post_to(&t, &second, &t.dct, WQE_OP_WRITE, 8);
+	fake_settle(t.b.w);
+	assert_int_equal(nic_stats_qp(t.b.w->nics[1], t.dct.qp.qpn, t.b.w->now_ns, &flow), 0);
+	assert_int_equal(flow.qp.rx_packets, 2);
+	assert_int_equal(flow.qp.rx_payload_bytes, 8);
+	assert_int_equal(flow.qp.tx_packets, 4);
+	assert_int_equal(flow.qp.tx_payload_bytes, 3000);
+	dc_close(&t);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 /* Who does not have the key gets no answer; nothing is touched, not even for another's session. */
@@ -686,6 +707,7 @@ int main(void)
 	    cmocka_unit_test(targets_take_turns),
 	    cmocka_unit_test(initiators_share_a_target),
 	    cmocka_unit_test(answers_go_back_over_a_network),
+	    cmocka_unit_test(answers_are_counted),
 	    cmocka_unit_test(wrong_key),
 	    cmocka_unit_test(no_target),
 	    cmocka_unit_test(refusals),

@@ -13,6 +13,10 @@
 /* After so long its rate would have recovered, and its notifications may go again. */
 #define IDLE_NS 1000000000u
 
+/* Where packets wait for a row, no more are looked at than these, and then none for a while. */
+enum { LOOKS_MAX = 64 };
+#define LOOKS_PAUSE_NS 1000000u
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 HOT uint32_t bucket_of(const struct nic_dest_key *key)
@@ -70,14 +74,14 @@ static bool is_idle(const struct nic *nic, const struct nic_dest *dest)
 	       nic->now_ns - dest->used_ns >= IDLE_NS;
 }
 
-/* A row: one that was never used, or an idle one's. */
-static struct nic_dest *take_row(struct nic *nic)
+/* A row: one that was never used, or an idle one's among the next `looks`. */
+static struct nic_dest *take_row(struct nic *nic, uint32_t looks)
 {
 	struct nic_cong *cong = &nic->cong;
 
 	if (cong->dest_fresh != NIC_DESTS_MAX)
 		return &cong->dests[cong->dest_fresh++];
-	for (uint32_t i = 0; i < NIC_DESTS_MAX; i++) {
+	for (uint32_t i = 0; i < looks; i++) {
 		struct nic_dest *dest = &cong->dests[cong->dest_hand];
 
 		cong->dest_hand = (cong->dest_hand + 1) % NIC_DESTS_MAX;
@@ -97,10 +101,10 @@ static void start(const struct nic *nic, struct nic_dest *dest, enum nic_cc_algo
 	dest->probe = (struct nic_probe){.number = dest->probe.number};
 }
 
-static COLD struct nic_dest *make_dest(struct nic *nic, uint32_t bucket,
-				       const struct nic_dest_key *key)
+static struct nic_dest *make_dest(struct nic *nic, uint32_t bucket, const struct nic_dest_key *key,
+				  uint32_t looks)
 {
-	struct nic_dest *dest = take_row(nic);
+	struct nic_dest *dest = take_row(nic, looks);
 
 	if (!dest)
 		return NULL;
@@ -111,12 +115,26 @@ static COLD struct nic_dest *make_dest(struct nic *nic, uint32_t bucket,
 	return dest;
 }
 
+/* For a packet, which cannot wait. */
+static COLD struct nic_dest *make_soon(struct nic *nic, uint32_t bucket,
+				       const struct nic_dest_key *key)
+{
+	struct nic_dest *dest;
+
+	if (nic->now_ns < nic->cong.look_again_ns)
+		return NULL;
+	dest = make_dest(nic, bucket, key, LOOKS_MAX);
+	if (!dest)
+		nic->cong.look_again_ns = nic->now_ns + LOOKS_PAUSE_NS;
+	return dest;
+}
+
 struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
 {
 	uint32_t bucket = bucket_of(key);
 	struct nic_dest *dest = find_in(nic, bucket, key);
 
-	return dest ? dest : make_dest(nic, bucket, key);
+	return dest ? dest : make_soon(nic, bucket, key);
 }
 
 /* ---- before and after a packet --------------------------------------------------------------- */
@@ -230,13 +248,15 @@ int nic_dest_map(struct nic *nic, const struct nic_dest_key *key, enum nic_cc_al
 		 uint64_t now_ns, uint32_t *mapping)
 {
 	struct nic_cong *cong = &nic->cong;
-	struct nic_dest *dest;
+	uint32_t bucket = bucket_of(key);
+	struct nic_dest *dest = find_in(nic, bucket, key);
 	uint16_t index;
 
 	if ((uint32_t)algorithm >= NIC_CC_COUNT)
 		return -EINVAL;
 	nic->now_ns = now_ns;
-	dest = nic_dest_get(nic, key);
+	if (!dest)
+		dest = make_dest(nic, bucket, key, NIC_DESTS_MAX);
 	if (!dest)
 		return -ENOMEM;
 	index = take_mapping(cong);

@@ -108,7 +108,8 @@ struct nic_cong {
 	struct nic_dest *dests;
 	struct nic_mapping *mappings; /* the first is not used */
 	uint32_t dest_fresh;          /* none from here on was ever used */
-	uint32_t dest_hand;           /* where the search for an idle one goes on */
+	uint32_t dest_hand;           /* where the search for an idle one goes on, */
+	uint64_t look_again_ns;       /* and when */
 	uint32_t mapping_fresh;
 	uint16_t mapping_free;
 	uint16_t buckets[NIC_DEST_BUCKETS]; /* dest + 1; 0: none */
@@ -163,8 +164,8 @@ uint64_t nic_alarm_next(const struct nic *nic);
 
 /* ---- dest.c ---------------------------------------------------------------------------------- */
 
-/* nic_dest_find - NULL: there is no such one. nic_dest_get - makes it if need be; NULL: no
- * destination is idle. */
+/* nic_dest_find - NULL: there is no such one. nic_dest_get - makes it if need be; NULL: none of
+ * those that were looked at is idle. */
 struct nic_dest *nic_dest_find(const struct nic *nic, const struct nic_dest_key *key);
 struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key);
 /*

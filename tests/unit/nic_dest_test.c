@@ -118,6 +118,48 @@ static void bounded(void **state)
 	fake_world_free(w);
 }
 
+/* All are busy: what one packet costs is bounded, and so is what many cost that come at once. A row
+ * that becomes idle is found all the same, and a mapping, which can wait, finds it at once. */
+static void full(void **state)
+{
+	enum { LOOKS_MAX = 64, FREE = NIC_DESTS_MAX - 1 };
+	struct fake_world *w = fake_world_new(NULL);
+	struct nic *nic = w->nics[0];
+	struct nic_dest_key key;
+	uint32_t before, tries = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < NIC_DESTS_MAX; i++) {
+		key = key_of(i);
+		if (i < FREE)
+			map(w, &key, NIC_CC_NONE);
+		else
+			assert_non_null(nic_dest_get(nic, &key));
+	}
+	fake_advance(w, SECOND_NS);
+	nic->now_ns = w->now_ns;
+	key = key_of(NIC_DESTS_MAX);
+	before = nic->cong.dest_hand;
+	assert_null(nic_dest_get(nic, &key));
+	assert_in_range((nic->cong.dest_hand - before) % NIC_DESTS_MAX, 1, LOOKS_MAX);
+	before = nic->cong.dest_hand;
+	assert_null(nic_dest_get(nic, &key));
+	assert_int_equal(nic->cong.dest_hand, before);
+	while (!nic_dest_get(nic, &key) && tries++ < NIC_DESTS_MAX / LOOKS_MAX)
+		nic->now_ns += 1000000;
+	assert_non_null(nic_dest_find(nic, &key));
+	key = key_of(FREE);
+	assert_null(nic_dest_find(nic, &key));
+	fake_advance(w, 2 * SECOND_NS);
+	key = key_of(NIC_DESTS_MAX + 1);
+	nic->cong.dest_hand = 0;
+	assert_int_equal(nic_dest_map(nic, &key, NIC_CC_RTT, w->now_ns, &before), 0);
+	assert_int_equal(
+	    nic_dest_map(nic, &(struct nic_dest_key){.sl = 1}, NIC_CC_RTT, w->now_ns, &before),
+	    -ENOMEM);
+	fake_world_free(w);
+}
+
 static void mappings(void **state)
 {
 	struct fake_world *w = fake_world_new(NULL);
@@ -215,6 +257,7 @@ int main(void)
 	    cmocka_unit_test(keys),
 	    cmocka_unit_test(spread),
 	    cmocka_unit_test(bounded),
+	    cmocka_unit_test(full),
 	    cmocka_unit_test(mappings),
 	    cmocka_unit_test(refused),
 	};

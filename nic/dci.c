@@ -59,7 +59,6 @@ static void turn_to(struct nic *nic, struct nic_qp *qp, const struct nic_wqe *wq
 	qp->params.dest_qpn = wqe->dqpn;
 	qp->dc.key = wqe->dc_key;
 	qp->peer_is_here = nic_path_leads_here(&wqe->path);
-	nic_qp_set_window(nic, qp);
 	nic_rtt_forget(qp);
 	nic_flow_begin(nic, qp);
 }

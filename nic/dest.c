@@ -240,8 +240,11 @@ static void follow(struct nic *nic, struct nic_dest *dest)
 				? nic->cong.mappings[dest->first_mapping].algorithm
 				: nic->config.cc_algorithm;
 
-	if (algorithm != dest->flow.algorithm)
-		start(nic, dest, (enum nic_cc_algorithm)algorithm);
+	if (algorithm == dest->flow.algorithm)
+		return;
+	start(nic, dest, (enum nic_cc_algorithm)algorithm);
+	if (dest->users != 0)
+		nic_flow_follow(nic, (uint16_t)(dest - nic->cong.dests));
 }
 
 int nic_dest_map(struct nic *nic, const struct nic_dest_key *key, enum nic_cc_algorithm algorithm,

@@ -61,10 +61,36 @@ static void update(const struct nic *nic, struct nic_qp *qp, struct nic_flow *ow
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
+/* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on
+ * its way while one comes in. */
+static void set_window(const struct nic *nic, struct nic_qp *qp)
+{
+	/* An initiator of DC leads nowhere before its first entry, a datagram queue pair never. */
+	bool leads = qp->type == NIC_QP_DCI ? qp->params.dest_qpn != 0 : qp->type != NIC_QP_UD;
+	uint32_t bytes = 0;
+
+	if (nic->env->tx_window_bytes && leads)
+		bytes = nic->env->tx_window_bytes(nic->env->ctx, &qp->params.path);
+	qp->networked = bytes != 0;
+	/* What nobody acknowledges is not under way for any time. */
+	if (!nic_qp_acked(qp))
+		bytes = 0;
+	qp->window_psns = bytes >> qp->mtu_log2;
+	if (bytes != 0 && qp->window_psns < 2)
+		qp->window_psns = 2;
+	qp->read_psns = qp->window_psns / 2;
+}
+
+/* Its rate is remembered as if it had been used until now. */
 static void leave_dest(struct nic *nic, struct nic_flow *own)
 {
-	if (own->dest != NIC_DEST_NONE)
-		nic->cong.dests[own->dest].users--;
+	struct nic_dest *dest;
+
+	if (own->dest == NIC_DEST_NONE)
+		return;
+	dest = &nic->cong.dests[own->dest];
+	dest->users--;
+	dest->used_ns = nic->now_ns;
 	own->dest = NIC_DEST_NONE;
 }
 
@@ -74,7 +100,6 @@ static void enter_dest(struct nic *nic, const struct nic_qp *qp, struct nic_flow
 	struct nic_dest_key key = nic_dest_key_of(&qp->params.path);
 	struct nic_dest *dest = nic_dest_get(nic, &key);
 
-	leave_dest(nic, own);
 	nic_flow_start(nic, own, NIC_CC_NONE, 1u << qp->mtu_log2, 0);
 	if (!dest)
 		return;
@@ -82,12 +107,23 @@ static void enter_dest(struct nic *nic, const struct nic_qp *qp, struct nic_flow
 	own->dest = (uint16_t)(dest - nic->cong.dests);
 }
 
+/* Who has an algorithm can be told. */
+static void set_ecn(const struct nic *nic, struct nic_qp *qp, struct nic_flow *own)
+{
+	bool tells = ruling(nic, own)->algorithm != NIC_CC_NONE;
+
+	qp->params.path.ecn = tells ? ROCE_ECN_ECT_0 : ROCE_ECN_NOT_ECT;
+}
+
 void nic_flow_begin(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_flow *own;
 
+	set_window(nic, qp);
 	qp->params.path.ecn = ROCE_ECN_NOT_ECT;
 	qp->paced = false;
+	if (qp->type == NIC_QP_DCI && qp->flow_made)
+		leave_dest(nic, &nic->cong.flows[qp->index]);
 	if (!qp->networked || qp->type == NIC_QP_DCT)
 		return;
 	own = nic_flow_of(nic, qp);
@@ -99,9 +135,21 @@ void nic_flow_begin(struct nic *nic, struct nic_qp *qp)
 	else
 		nic_flow_start(nic, own, (enum nic_cc_algorithm)qp->cc_algorithm,
 			       1u << qp->mtu_log2, nic_qp_acked(qp) ? qp->timeout_ns : 0);
-	if (ruling(nic, own)->algorithm != NIC_CC_NONE)
-		qp->params.path.ecn = ROCE_ECN_ECT_0;
+	set_ecn(nic, qp, own);
 	update(nic, qp, own);
+}
+
+void nic_flow_follow(struct nic *nic, uint16_t dest)
+{
+	for (uint32_t i = 0; i < nic->qp_watch_count; i++) {
+		struct nic_qp *qp = &nic->qps[nic->qp_watch[i].index];
+		struct nic_flow *own = &nic->cong.flows[qp->index];
+
+		if (qp->type != NIC_QP_DCI || !qp->flow_made || own->dest != dest)
+			continue;
+		set_ecn(nic, qp, own);
+		update(nic, qp, own);
+	}
 }
 
 void nic_flow_end(struct nic *nic, struct nic_qp *qp)

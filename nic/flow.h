@@ -125,9 +125,12 @@ void nic_flow_stats_of(const struct nic *nic, struct nic_flow *flow, struct nic_
 
 /* nic_flow_of - a queue pair's own. */
 struct nic_flow *nic_flow_of(const struct nic *nic, struct nic_qp *qp);
-/* nic_flow_begin - qp's path, or what it needs to know of it, has been set: a new flow, or, of an
- * initiator of DC, that of where it leads. */
+/* nic_flow_begin - qp's path, or what it needs to know of it, has been set: how much may be under
+ * way, and a new flow, or, of an initiator of DC, that of where it leads. */
 void nic_flow_begin(struct nic *nic, struct nic_qp *qp);
+/* nic_flow_follow - the destination has another algorithm: initiators of DC whose flow it is go by
+ * that. Cost: linear in live queue pairs. */
+void nic_flow_follow(struct nic *nic, uint16_t dest);
 /* nic_flow_end - qp is reset, destroyed, or in error. */
 void nic_flow_end(struct nic *nic, struct nic_qp *qp);
 

@@ -750,8 +750,6 @@ enum nic_turn nic_qp_flush(struct nic *nic, struct nic_qp *qp);
  * SRQ that qp holds. */
 void nic_qp_flush_op(struct nic *nic, struct nic_qp *qp);
 void nic_qp_flush_held(struct nic *nic, struct nic_qp *qp);
-/* nic_qp_set_window - how much may be under way, as its path has it. */
-void nic_qp_set_window(const struct nic *nic, struct nic_qp *qp);
 /* nic_qp_answer_last - what was done for the peer is acknowledged, if there is room. */
 void nic_qp_answer_last(struct nic *nic, struct nic_qp *qp);
 /* nic_qp_work - ready to send: entries are begun from now on. */

@@ -414,25 +414,7 @@ static void copy_params(struct nic_qp_params *to, const struct nic_qp_params *fr
 	COPY(UDP_SPORT, path.udp_sport);
 }
 
-/* The path's bound in packets. A READ is asked for by halves of it, so that the next half is on
- * its way while one comes in. */
-void nic_qp_set_window(const struct nic *nic, struct nic_qp *qp)
-{
-	uint32_t bytes = 0;
-
-	if (nic->env->tx_window_bytes && qp->type != NIC_QP_UD)
-		bytes = nic->env->tx_window_bytes(nic->env->ctx, &qp->params.path);
-	qp->networked = bytes != 0;
-	/* What nobody acknowledges is not under way for any time. */
-	if (!nic_qp_acked(qp))
-		bytes = 0;
-	qp->window_psns = bytes >> qp->mtu_log2;
-	if (bytes != 0 && qp->window_psns < 2)
-		qp->window_psns = 2;
-	qp->read_psns = qp->window_psns / 2;
-}
-
-static void apply_params(struct nic *nic, struct nic_qp *qp, const struct nic_qp_params *p)
+static void apply_params(struct nic_qp *qp, const struct nic_qp_params *p)
 {
 	struct nic_qp_params *to = &qp->params;
 
@@ -446,8 +428,6 @@ static void apply_params(struct nic *nic, struct nic_qp *qp, const struct nic_qp
 		qp->mtu_log2 = (uint8_t)ring_log2_ceil(to->mtu_bytes);
 	if (p->set & SET(TIMEOUT))
 		qp->timeout_ns = roce_ack_timeout_ns(to->timeout);
-	if (p->set & (SET(PATH) | SET(MTU) | SET(TIMEOUT)))
-		nic_qp_set_window(nic, qp);
 	if (p->set & (SET(PATH) | SET(TIMEOUT)))
 		nic_rtt_forget(qp);
 	if (p->set & SET(RETRY))
@@ -599,6 +579,7 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 {
 	struct nic_qp *qp = nic_qp_find(nic, qpn);
 	enum nic_qp_state from, to;
+	uint8_t algorithm;
 
 	if (!qp)
 		return -EINVAL;
@@ -612,10 +593,11 @@ int nic_qp_modify(struct nic *nic, uint32_t qpn, const struct nic_qp_params *par
 	    !nic_qp_edge_ok((enum nic_qp_type)qp->type, from, to, params->set) ||
 	    !values_ok(nic, params))
 		return -EINVAL;
-	apply_params(nic, qp, params);
+	apply_params(qp, params);
+	algorithm = qp->cc_algorithm;
 	if (params->set & SET(ECE))
 		nic_ece_set(nic, qp, params->ece);
-	if (params->set & (SET(PATH) | SET(MTU) | SET(TIMEOUT) | SET(ECE)))
+	if ((params->set & (SET(PATH) | SET(MTU) | SET(TIMEOUT))) || algorithm != qp->cc_algorithm)
 		nic_flow_begin(nic, qp);
 	enter(nic, qp, to);
 	return 0;

@@ -275,6 +275,28 @@ static void losses_are_told(void **state)
 	close_load(&load);
 }
 
+/* Drivers say with each step what was agreed on. Once it is, that changes nothing: neither the pace
+ * nor what the path itself bears. */
+static void agreed_on_again(void **state)
+{
+	struct nic_qp_params again = {.set = NIC_QP_SET_ECE_F};
+	struct load load = open_load(NIC_CC_RTT, 0, WQE_OP_WRITE);
+	struct nic *nic = load.b.w->nics[0];
+	const struct nic_qp *qp = nic_qp_find(nic, load.b.pair.a.qpn);
+	struct nic_flow_stats before;
+
+	(void)state;
+	(void)used(&load, 2 * MS, 2 * MS);
+	before = flow_of(&load.b.pair.a);
+	assert_true(before.rate_bps < LINE_BPS);
+	assert_in_range(qp->window_psns, 1, (WINDOW_BYTES >> qp->mtu_log2) - 1);
+	again.ece = nic->ece_offer;
+	assert_int_equal(nic_qp_modify(nic, qp->number, &again, load.b.w->now_ns), 0);
+	assert_int_equal(flow_of(&load.b.pair.a).rate_bps, before.rate_bps);
+	assert_int_equal(nic->cong.flows[qp->index].window_psns, WINDOW_BYTES >> qp->mtu_log2);
+	close_load(&load);
+}
+
 /* In disorder, too, a paced flow completes all, and in order. */
 static void chance_while_paced(void **state)
 {
@@ -303,7 +325,7 @@ int main(void)
 	    cmocka_unit_test(no_algorithm),           cmocka_unit_test(marks_lower_the_pace),
 	    cmocka_unit_test(reads_are_paced),        cmocka_unit_test(round_trips_hold_the_window),
 	    cmocka_unit_test(never_told_never_paced), cmocka_unit_test(losses_are_told),
-	    cmocka_unit_test(chance_while_paced),
+	    cmocka_unit_test(agreed_on_again),        cmocka_unit_test(chance_while_paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

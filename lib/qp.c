@@ -357,6 +357,18 @@ int rig_qp_create_with(struct rig_cq *cq, int entries, int receives,
 }
 
 /*
+ * release_receives - a receive of its shared receive queue that the NIC has taken for it, and not
+ * completed, completes only in the error state. A DC target has no such state.
+ */
+static void release_receives(const struct rig_qp *qp)
+{
+	struct ib_uverbs_modify_qp in = {0};
+
+	if (qp->srq && qp->connected && qp->transport != RIG_DC_TARGET)
+		lib_qp_modify(qp, &in, UV_QPS_ERR);
+}
+
+/*
  * If the kernel refuses, its queue pair lives on: the user index stays taken and leads nowhere, so
  * a poll drops what still completes, and neither the doorbell record, the shell nor the room in the
  * completion queue is given to another.
@@ -370,6 +382,7 @@ int lib_qp_destroy(struct rig_qp *qp)
 	int err;
 
 	qp->post_ready = 0;
+	release_receives(qp);
 	lib_cmd_init(&cmd, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
 	lib_cmd_in_handle(&cmd, UVERBS_ATTR_DESTROY_QP_HANDLE, qp->handle);
 	lib_cmd_out(&cmd, UVERBS_ATTR_DESTROY_QP_RESP, &events, sizeof(events));

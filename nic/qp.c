@@ -297,7 +297,10 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 	nic_mcast_forget(nic, qpn);
 	nic_rule_forget(nic, qpn);
 	nic_qp_answer_last(nic, qp);
-	nic_dct_release(nic, qp, false);
+	nic_dct_release(nic, qp, true);
+	/* In error since just now, its turn to flush is still to come. */
+	if (qp->state == NIC_QP_ERR && qp->rx_held)
+		nic_qp_flush_held(nic, qp);
 	clear_transport(nic, qp);
 	last = &nic->qp_watch[--nic->qp_watch_count];
 	nic->qp_watch[qp->watch] = *last;

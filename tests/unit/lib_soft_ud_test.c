@@ -427,6 +427,27 @@ static void test_a_failed_queue_pair_leaves_the_rest(void **state)
 	assert_int_equal(rig_srq_room(srq), 2);
 }
 
+/* What a queue pair has taken and not used comes back when it goes: here, for a datagram that was
+ * too long for it. */
+static void test_a_destroyed_queue_pair_keeps_no_receive(void **state)
+{
+	struct rig_ah *ah = datagrams();
+	struct rig_srq *srq = srq_on(soft.b.cq, 3);
+	struct rig_entry entry = to_b(ah, 0, 100);
+
+	(void)state;
+	side_datagram(&soft.b, srq, QKEY);
+	entry.remote_qp = rig_qp_number(soft.b.qp);
+	shared_receive(srq, 0, GRH + 8);
+	soft_post(&soft.a, &entry);
+	soft_done(&soft.a);
+	soft_none(&soft.b, 50);
+	assert_int_equal(rig_srq_room(srq), 2);
+	assert_int_equal(rig_qp_destroy(soft.b.qp), 0);
+	assert_int_equal(rig_srq_room(srq), 3);
+	assert_int_equal(rig_srq_destroy(srq), 0);
+}
+
 /* ---- InfiniBand ------------------------------------------------------------------------------ */
 
 static int infiniband_setup(void **state)
@@ -583,6 +604,7 @@ int main(int argc, char **argv)
 	    SOFT_TEST(test_receives_are_shared),
 	    SOFT_TEST(test_the_limit_comes_as_an_event),
 	    SOFT_TEST(test_a_failed_queue_pair_leaves_the_rest),
+	    SOFT_TEST(test_a_destroyed_queue_pair_keeps_no_receive),
 	    SOFT_TEST(test_posted_and_polled_by_two_threads),
 	    cmocka_unit_test_setup_teardown(test_infiniband_goes_by_lid, infiniband_setup,
 					    soft_teardown),

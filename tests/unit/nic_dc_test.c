@@ -552,7 +552,9 @@ static void another_targets_responders(void **state)
 	post_to(&t, &second, &other, WQE_OP_WRITE, 8);
 	fake_settle(t.b.w);
 	expect_none(&second.send_cq);
+	/* It comes back with its target's end. */
 	assert_int_equal(nic_qp_destroy(t.b.w->nics[1], t.dct.qp.qpn), 0);
+	expect_error(&t.dct.qp.recv_cq, CQE_RESP_ERR, 0, CQE_SYND_WR_FLUSH, CQE_VENDOR_FLUSH);
 	settle_for(&t, 20 * MS);
 	expect_done(&second.send_cq, CQE_REQ, 2, 8);
 	nic_check(t.b.w->nics[1]);

@@ -84,7 +84,6 @@ int host_stats_find(struct host_stats_names *names, bool everybody)
 
 struct ask {
 	int fd;
-	uint64_t until_ns;
 	uint32_t from;
 	uint32_t serial; /* of the first of the group */
 	void (*each)(void *ctx, const struct host_stats_answer *answer);
@@ -224,7 +223,8 @@ static uint32_t count_waiting(struct ask *ask, bool look)
 	return count;
 }
 
-static void ask_group(struct ask *ask)
+/* until_ns: when the next group has its turn. */
+static void ask_group(struct ask *ask, uint64_t until_ns)
 {
 	struct pollfd pollfd = {.fd = ask->fd, .events = POLLIN};
 
@@ -233,7 +233,7 @@ static void ask_group(struct ask *ask)
 	while (count_waiting(ask, false) != 0) {
 		uint64_t now_ns = host_now_ns();
 
-		if (now_ns >= ask->until_ns)
+		if (now_ns >= until_ns)
 			break;
 		if (poll(&pollfd, 1, LOOK_MS) > 0)
 			while (receive_one(ask))
@@ -249,22 +249,25 @@ int host_stats_ask(const char (*names)[HOST_STATS_NAME_BYTES], uint32_t count, u
 		   int timeout_ms, void (*each)(void *ctx, const struct host_stats_answer *answer),
 		   void *ctx, struct host_stats_missed *missed)
 {
-	struct ask ask = {.fd = socket_open(),
-			  .until_ns = host_now_ns() + (uint64_t)timeout_ms * 1000000u,
-			  .from = from,
-			  .each = each,
-			  .ctx = ctx,
-			  .missed = missed};
+	struct ask ask = {
+	    .fd = socket_open(), .from = from, .each = each, .ctx = ctx, .missed = missed};
+	uint64_t end_ns = host_now_ns() + (uint64_t)timeout_ms * 1000000u;
 
 	*missed = (struct host_stats_missed){0};
 	if (ask.fd < 0)
 		return ask.fd;
 	if (getrandom(&ask.serial, sizeof(ask.serial), 0) != sizeof(ask.serial))
 		ask.serial = (uint32_t)host_now_ns();
+	/* Each group has its part of what time is left: one that is silent takes none of the
+	 * others'. */
 	for (uint32_t at = 0; at < count; at += GROUP) {
+		uint64_t now_ns = host_now_ns();
+		uint64_t left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
+		uint32_t groups = (count - at + GROUP - 1) / GROUP;
+
 		ask.names = names + at;
 		ask.count = count - at < GROUP ? count - at : GROUP;
-		ask_group(&ask);
+		ask_group(&ask, now_ns + left_ns / groups);
 	}
 	close(ask.fd);
 	return 0;

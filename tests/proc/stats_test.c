@@ -246,6 +246,46 @@ static void test_who_does_not_answer(void **state)
 		;
 }
 
+/* A socket that takes questions and answers none. */
+static int silent_open(char name[static HOST_STATS_NAME_BYTES], unsigned int i)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	int len =
+	    snprintf(name, HOST_STATS_NAME_BYTES, STATS_SOCKET_PREFIX "%u.%016llx",
+		     (unsigned int)geteuid(), (unsigned long long)getpid() << 32 | 0xf0000000u | i);
+
+	memcpy(addr.sun_path + 1, name, (size_t)len);
+	len += (int)offsetof(struct sockaddr_un, sun_path) + 1;
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, (socklen_t)len), 0);
+	return fd;
+}
+
+/* However many are silent, who does answer is heard. */
+static void test_who_is_behind_the_silent(void **state)
+{
+	enum { SILENT = 20 };
+	static char names[SILENT + 1][HOST_STATS_NAME_BYTES];
+	struct host_stats_missed missed;
+	int fds[SILENT];
+	struct seen seen;
+
+	(void)state;
+	ask(&seen, PATIENCE_MS);
+	assert_int_equal(seen.answers, 1);
+	memcpy(names[SILENT], seen.name, sizeof(seen.name));
+	for (unsigned int i = 0; i < SILENT; i++)
+		fds[i] = silent_open(names[i], i);
+	seen = (struct seen){0};
+	assert_int_equal(host_stats_ask((const char(*)[HOST_STATS_NAME_BYTES])names, SILENT + 1, 0,
+					1000, see, &seen, &missed),
+			 0);
+	assert_int_equal(missed.silent, SILENT);
+	assert_int_equal(seen.answers, 1);
+	for (unsigned int i = 0; i < SILENT; i++)
+		close(fds[i]);
+}
+
 /* A child of fork has no part in its parent's socket. */
 static void test_fork(void **state)
 {
@@ -560,6 +600,7 @@ int main(void)
 	    SOFT_TEST(test_leaving),
 	    SOFT_TEST(test_ending),
 	    SOFT_TEST(test_who_does_not_answer),
+	    SOFT_TEST(test_who_is_behind_the_silent),
 	    SOFT_TEST(test_fork),
 	    SOFT_TEST(test_another_user),
 	    SOFT_TEST(test_nonsense_for_an_answer),

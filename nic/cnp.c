@@ -40,6 +40,7 @@ static bool note_send(struct nic *nic, const struct nic_note *note)
 		env->packet(env->ctx, true, &note->path, bth, note->len_bytes);
 	env->tx_commit(env->ctx);
 	nic->counters.tx_packets++;
+	nic->counters.tx_bytes += note->len_bytes;
 	nic->counters.np_cnp_sent += note->bytes[ROCE_BTH_OPCODE_OFF] == ROCE_OP_CNP;
 	if (note->flow)
 		note->flow->counters.cnps_sent++;

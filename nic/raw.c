@@ -104,9 +104,12 @@ static void read_ports(struct nic_frame *frame, const uint8_t *at, uint32_t left
 
 static void read_ipv4(struct nic_frame *frame, const uint8_t *ip, uint32_t left)
 {
-	uint32_t head = (ip[0] & 0xf) * 4u;
+	uint32_t head;
 
-	if (left < IPV4_BYTES_MIN || ip[0] >> 4 != 4 || head < IPV4_BYTES_MIN)
+	if (left < IPV4_BYTES_MIN)
+		return;
+	head = (ip[0] & 0xf) * 4u;
+	if (ip[0] >> 4 != 4 || head < IPV4_BYTES_MIN)
 		return;
 	frame->ip_version = 4;
 	frame->tos = ip[1];

@@ -89,7 +89,7 @@ static uint8_t type_of(enum nic_qp_type type)
 	case NIC_QP_DCT:
 		return STATS_TYPE_DCT;
 	case NIC_QP_RAW:
-		break;
+		return STATS_TYPE_RAW;
 	}
 	return STATS_TYPE_OTHER;
 }

@@ -157,6 +157,7 @@ static enum sent make_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 		return FAILED;
 	}
 	nic_tx_close(nic, qp, bth, n);
+	nic->counters.tx_multicast += qp->params.dest_qpn == ROCE_QPN_MASK && qp->type == NIC_QP_UD;
 	return SENT;
 }
 
@@ -206,7 +207,6 @@ static enum sent send_packet(struct nic *nic, struct nic_qp *qp, const struct ni
 	if (!may_go(nic, qp, wqe))
 		return PACED;
 	sent = make_packet(nic, qp, op, wqe);
-	nic->counters.tx_multicast += sent == SENT && qp->params.dest_qpn == ROCE_QPN_MASK;
 	if (sent == SENT && qp->paced)
 		paced_sent(nic, qp, op);
 	if (sent == SENT)

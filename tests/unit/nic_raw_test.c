@@ -115,6 +115,25 @@ static void send(struct raw *t, uint32_t len)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+/* As what they are: packets, to no group, of a queue pair that has a name for its type. */
+static void frames_are_counted(void **state)
+{
+	struct raw t = raw_open();
+	struct stats_flow flow;
+	uint64_t counters[STATS_COUNT];
+
+	(void)state;
+	make_udp(&t, 100);
+	send(&t, 100);
+	nic_stats(t.b.w->nics[0], counters);
+	assert_int_equal(counters[STATS_unicast_xmit_packets], 1);
+	assert_int_equal(counters[STATS_multicast_xmit_packets], 0);
+	assert_int_equal(nic_stats_qp(t.b.w->nics[0], t.b.pair.a.qpn, 1, &flow), 0);
+	assert_string_equal(stats_type_text(flow.type), "RAW");
+	assert_int_equal(flow.qp.tx_packets, 1);
+	bed_close(&t.b);
+}
+
 /* Of each length, with a part in the entry and without; the longest has two VLAN tags. */
 static void frames_arrive(void **state)
 {
@@ -397,10 +416,15 @@ static void any_frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(frames_arrive),      cmocka_unit_test(bad_entries),
-	    cmocka_unit_test(bad_segment),        cmocka_unit_test(frames_are_lost),
-	    cmocka_unit_test(every_field_counts), cmocka_unit_test(vlan_and_ipv6),
-	    cmocka_unit_test(priorities),         cmocka_unit_test(limits),
+	    cmocka_unit_test(frames_are_counted),
+	    cmocka_unit_test(frames_arrive),
+	    cmocka_unit_test(bad_entries),
+	    cmocka_unit_test(bad_segment),
+	    cmocka_unit_test(frames_are_lost),
+	    cmocka_unit_test(every_field_counts),
+	    cmocka_unit_test(vlan_and_ipv6),
+	    cmocka_unit_test(priorities),
+	    cmocka_unit_test(limits),
 	    cmocka_unit_test(any_frame),
 	};
 

@@ -402,6 +402,8 @@ static void marks(void **state)
 	assert_true(B(np_cnp_sent) < B(np_ecn_marked_roce_packets));
 	assert_int_equal(A(rp_cnp_handled) + A(rp_cnp_ignored), B(np_cnp_sent));
 	assert_int_equal(A(np_cnp_sent) + B(rp_cnp_handled), 0);
+	assert_int_equal(A(port_rcv_packets), B(port_xmit_packets));
+	assert_int_equal(A(port_rcv_data), B(port_xmit_data));
 	/* And the queue pairs have what the port has. */
 	assert_int_equal(nic_stats_qp(b.w->nics[0], b.pair.a.qpn, b.w->now_ns, &at_a), 0);
 	assert_int_equal(nic_stats_qp(b.w->nics[1], b.pair.b.qpn, b.w->now_ns, &at_b), 0);

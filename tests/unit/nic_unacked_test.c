@@ -379,6 +379,35 @@ static void a_blocked_wire_loses_packets_in_the_end(void **state)
 	bed_close(&b);
 }
 
+/* To a group, too: it has not left the port, and no counter says that it has. */
+static void what_is_lost_was_not_sent(void **state)
+{
+	struct bed b = open_type(NIC_QP_UD);
+	struct fake_address to = fake_to(&b.pair.b);
+	struct fake_wr wr = bed_wr(&b, WQE_OP_SEND, 8);
+	uint64_t counters[STATS_COUNT];
+
+	(void)state;
+	to.dqpn = ROCE_QPN_MASK;
+	to.rgid[0] = 0xff;
+	wr.to = &to;
+	b.w->room = 0;
+	post(&b, &wr);
+	fake_advance(b.w, 500000000);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, 0, 8);
+	nic_stats(b.w->nics[0], counters);
+	assert_int_equal(counters[STATS_port_xmit_discards], 1);
+	assert_int_equal(counters[STATS_port_xmit_packets], 0);
+	assert_int_equal(counters[STATS_multicast_xmit_packets], 0);
+	assert_int_equal(counters[STATS_unicast_xmit_packets], 0);
+	b.w->room = 1;
+	post(&b, &wr);
+	nic_stats(b.w->nics[0], counters);
+	assert_int_equal(counters[STATS_multicast_xmit_packets], 1);
+	assert_int_equal(counters[STATS_unicast_xmit_packets], 0);
+	bed_close(&b);
+}
+
 /* ---- states ---------------------------------------------------------------------------------- */
 
 static void draining_ends_the_message_that_is_being_sent(void **state)
@@ -454,6 +483,7 @@ int main(void)
 	    cmocka_unit_test(local_operation_errors),
 	    cmocka_unit_test(an_address_may_be_cut_off),
 	    cmocka_unit_test(a_blocked_wire_loses_packets_in_the_end),
+	    cmocka_unit_test(what_is_lost_was_not_sent),
 	    cmocka_unit_test(draining_ends_the_message_that_is_being_sent),
 	    cmocka_unit_test(the_error_state_flushes_both_rings),
 	    cmocka_unit_test(a_datagram_queue_pair_has_no_peer),

@@ -149,6 +149,9 @@ void nic_flow_follow(struct nic *nic, uint16_t dest)
 			continue;
 		set_ecn(nic, qp, own);
 		update(nic, qp, own);
+		/* More may be under way now. */
+		if (nic_req_has_work(nic, qp))
+			nic_ready(nic, qp);
 	}
 }
 

@@ -247,6 +247,8 @@ static void rnr(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint8_t code)
 		}
 		qp->rnr_left--;
 	}
+	/* It does answer. */
+	qp->retry_left = qp->params.retry_count;
 	qp->rnr_waiting = true;
 	qp->probing = false;
 	nic_req_go_back(nic, qp);

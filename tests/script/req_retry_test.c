@@ -151,6 +151,28 @@ static void rnr_retry_seven_is_without_end(void **state)
 	history_close(h);
 }
 
+/* Who says that he is not ready answers: what is lost on the way between does not add up, however
+ * long it takes him. */
+static void an_rnr_renews_the_retries(void **state)
+{
+	struct history *h = history_open("setup timeout=10 retry=1 rnr_retry=7");
+
+	(void)state;
+	history_step(h, "post SEND va=0 len=4 signal");
+	history_step(h, "tx SEND_ONLY psn=0");
+	for (int i = 0; i < 10; i++) {
+		history_step(h, "rx ACK psn=0 rnr=1");
+		history_step(h, "due 10us");
+		history_step(h, "tx SEND_ONLY psn=0");
+		history_step(h, "due %uns", 4096u << 10);
+		history_step(h, "tx SEND_ONLY psn=0");
+		history_step(h, "cqe none");
+	}
+	history_step(h, "due %uns", 4096u << 10);
+	history_step(h, "cqe req_err syn=0x15");
+	history_close(h);
+}
+
 static void progress_renews_the_rnr_retries(void **state)
 {
 	struct history *h = history_open("setup rnr_retry=1");
@@ -349,6 +371,7 @@ int main(void)
 		cmocka_unit_test(rnr_retry_zero_fails_at_once),
 		cmocka_unit_test(rnr_retries_are_counted),
 		cmocka_unit_test(rnr_retry_seven_is_without_end),
+		cmocka_unit_test(an_rnr_renews_the_retries),
 		cmocka_unit_test(progress_renews_the_rnr_retries),
 		cmocka_unit_test(each_timeout_code_waits_its_time),
 		cmocka_unit_test(timeout_zero_waits_for_ever),

@@ -16,6 +16,7 @@
 #define TESTS_FUZZ_FUZZ_WORLD_H
 
 #include "base/be.h"
+#include "nic/nic_cong.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/fake_dc.h"
 #include "tests/support/fake_nic.h"
@@ -47,6 +48,7 @@ struct fuzz_world {
 	uint32_t special[2][WORLD_SPECIALS]; /* keys */
 	uint64_t guards[WORLD_GUARDS_MAX];
 	unsigned int guard_count;
+	uint32_t mapping; /* of NIC 0; 0: none */
 };
 
 static struct fuzz_world world;
@@ -116,19 +118,33 @@ static inline void world_pair(uint8_t kind, struct fake_opts *opts)
 	fake_pair_connect(world.w, &world.pair, opts);
 }
 
+/* The wire is a network: what is sent has flows, which marks, notifications and probes speak of. */
+static inline void world_network(void)
+{
+	uint8_t gid[16];
+
+	world.w->alien = true;
+	world.w->window_bytes = 8192;
+	for (uint32_t nic = 0; nic < 2; nic++) {
+		fake_gid(world.w, gid, nic);
+		nic_gid_set(world.w->nics[nic], 0, gid);
+	}
+}
+
 /* The first bytes of the input say how the pair is set up. */
 static inline void world_open(struct fuzz_in *in)
 {
-	static const struct nic_config config = {.qp_count_max = 4096,
-						 .cq_count_max = 16,
-						 .mkey_count_max = 16,
-						 .pd_count_max = 4,
-						 .srq_count_max = 4,
-						 .xrcd_count_max = 2,
-						 .dc_responder_count_max = 3,
-						 .mtu_max_bytes = 4096,
-						 .rd_atomic_max = 16,
-						 .message_max_bytes_log2 = 31};
+	struct nic_config config = {.qp_count_max = 4096,
+				    .cq_count_max = 16,
+				    .mkey_count_max = 16,
+				    .pd_count_max = 4,
+				    .srq_count_max = 4,
+				    .xrcd_count_max = 2,
+				    .dc_responder_count_max = 3,
+				    .mtu_max_bytes = 4096,
+				    .rd_atomic_max = 16,
+				    .message_max_bytes_log2 = 31,
+				    .line_rate_bps = 1000000000};
 	static const uint32_t psns[] = {0x100, 0xfffffe, 0x7fffff, 0};
 	uint8_t how = fuzz_u8(in), kind = fuzz_u8(in);
 	struct fake_opts opts = {.sq_count = 16,
@@ -146,8 +162,11 @@ static inline void world_open(struct fuzz_in *in)
 		       NIC_ACCESS_REMOTE_READ_F | NIC_ACCESS_REMOTE_ATOMIC_F | NIC_ACCESS_BIND_F;
 
 	memset(&world, 0, sizeof(world));
+	config.cc_algorithm = kind & 0x40 ? NIC_CC_RTT : NIC_CC_DCQCN;
 	world.w = fake_world_new(&config);
 	world.w->alien = how & 1;
+	if (kind & 0x20)
+		world_network();
 	world_guard();
 	world_pair(kind, &opts);
 	world_guard();
@@ -318,7 +337,8 @@ static inline void world_inject(uint32_t nic, const uint8_t *bytes, size_t len, 
 	struct nic_rx packet = {.bth = bytes,
 				.len_bytes = len,
 				.sgid = local ? NULL : gids[1 - nic],
-				.dgid = local ? NULL : gids[nic]};
+				.dgid = local ? NULL : gids[nic],
+				.traffic_class = world.w->window_bytes ? ROCE_ECN_CE : 0};
 
 	nic_rx(world.w->nics[nic], &packet, world.w->now_ns);
 	world_checked();

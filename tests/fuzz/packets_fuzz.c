@@ -2,7 +2,8 @@
 /*
  * packets_fuzz.c - arbitrary packets into a live NIC: connected queue pairs, of any type, with
  * requests under way, then forged requests, responses and raw bytes, mixed with the real ones lost,
- * doubled and out of order.
+ * doubled and out of order; on a network also marks, notifications, probes, and destinations that
+ * are mapped.
  *
  * Beyond no crash: nic_check after each step; what the peer has no right to is as it was; no
  * counter of drops is over that of packets.
@@ -35,6 +36,32 @@ static void forge_dceth(struct fuzz_in *in, struct roce_pkt *pkt)
 	pkt->dceth.session = how & 0x20 ? fuzz_u64(in) : world.w->now_ns + (how >> 2 & 7) - 2;
 	pkt->dceth.initiator = (world.pair.a.qpn + (how & 3)) & ROCE_QPN_MASK;
 	pkt->dceth.first_psn = near_psn(in, 0) & ROCE_PSN_MASK;
+}
+
+/* Packets that are of no queue pair's sequence. */
+static void forge_note(struct fuzz_in *in, uint32_t nic)
+{
+	static const uint8_t opcodes[] = {ROCE_OP_CNP, ROCE_OP_PROBE, ROCE_OP_PROBE_ANSWER};
+	uint8_t bytes[ROCE_BTH_BYTES + ROCE_PROBE_BYTES] = {0};
+	uint8_t how = fuzz_u8(in);
+	uint8_t opcode = opcodes[how % 3];
+	uint8_t *probe = bytes + ROCE_BTH_BYTES;
+	uint32_t qpn = nic ? world.pair.b.qpn : world.pair.a.qpn;
+
+	bytes[ROCE_BTH_OPCODE_OFF] = opcode;
+	be16_store(bytes + ROCE_BTH_PKEY_OFF, 0xffff);
+	be32_store(bytes + ROCE_BTH_ECN_OFF, how & 0x40 ? fuzz_u32(in) : qpn);
+	if (opcode != ROCE_OP_CNP) {
+		probe[0] = how & 0x80 ? fuzz_u8(in) : ROCE_PROBE_VERSION;
+		be32_store(probe + ROCE_PROBE_QPN_OFF, world.pair.a.qpn);
+		be32_store(probe + ROCE_PROBE_NUMBER_OFF, how >> 2 & 7);
+		be64_store(probe + ROCE_PROBE_T2_OFF, fuzz_u8(in));
+		be64_store(probe + ROCE_PROBE_T3_OFF, fuzz_odd(in));
+	}
+	world_inject(nic, bytes,
+		     ROCE_BTH_BYTES + (opcode == ROCE_OP_CNP ? (uint32_t)ROCE_CNP_PAYLOAD_BYTES
+							     : (uint32_t)ROCE_PROBE_BYTES),
+		     false);
 }
 
 static void forge(struct fuzz_in *in, uint32_t nic)
@@ -190,6 +217,38 @@ static void modify(struct fuzz_in *in)
 	(void)fake_qp_set_state(qp, (enum nic_qp_state)(fuzz_u8(in) % NIC_QP_STATE_COUNT));
 }
 
+/* A mark, another algorithm for NIC 0's destination, or a look at all that is counted. */
+static void congest(struct fuzz_in *in)
+{
+	struct fake_world *w = world.w;
+	struct nic_dest_key key = {.sl = 0};
+	struct stats_flow flows[4];
+	uint8_t how = fuzz_u8(in);
+	uint32_t from = how & 0x80 ? fuzz_u32(in) : 0;
+	size_t i = how >> 2;
+
+	switch (how & 3) {
+	case 0:
+		if (i < w->queue_count && w->queue[i]->path.ecn == ROCE_ECN_ECT_0)
+			w->queue[i]->path.ecn = ROCE_ECN_CE;
+		return;
+	case 1:
+		if (world.mapping != 0)
+			FUZZ_CHECK(nic_dest_unmap(w->nics[0], world.mapping, w->now_ns) == 0);
+		world.mapping = 0;
+		return;
+	case 2:
+		fake_gid(w, key.dgid, 1);
+		if (world.mapping == 0)
+			FUZZ_CHECK(nic_dest_map(w->nics[0], &key,
+						(enum nic_cc_algorithm)(i % NIC_CC_COUNT),
+						w->now_ns, &world.mapping) == 0);
+		return;
+	default:
+		FUZZ_CHECK(nic_stats_flows(w->nics[i & 1], &from, flows, 4, w->now_ns) <= 4);
+	}
+}
+
 static void step(struct fuzz_in *in)
 {
 	uint8_t op = fuzz_u8(in);
@@ -225,6 +284,10 @@ static void step(struct fuzz_in *in)
 	case 10:
 		if (op & 0x80)
 			modify(in);
+		else if (op & 0x40)
+			congest(in);
+		else
+			forge_note(in, nic);
 		break;
 	default:
 		forge(in, nic);

@@ -140,7 +140,7 @@ static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_re
 	}
 	nic_tx_close(nic, qp, bth, n);
 	if (qp->paced)
-		nic_flow_sent(nic, qp, info->header_bytes + n);
+		nic_flow_unacked(nic, qp, info->header_bytes + n);
 	return true;
 }
 

@@ -98,7 +98,6 @@ static void start(const struct nic *nic, struct nic_dest *dest, enum nic_cc_algo
 	/* Nobody acknowledges datagrams. */
 	nic_flow_start(nic, &dest->flow, algorithm, nic->config.mtu_max_bytes, 0);
 	dest->paced = dest->flow.cc.paced;
-	dest->probe = (struct nic_probe){.number = dest->probe.number};
 }
 
 static struct nic_dest *make_dest(struct nic *nic, uint32_t bucket, const struct nic_dest_key *key,
@@ -174,7 +173,7 @@ bool nic_dest_gate(struct nic *nic, struct nic_qp *qp)
 		qp->params.path.ecn = ROCE_ECN_ECT_0;
 	if (!qp->paced)
 		return true;
-	nic_probe_look(nic, dest);
+	nic_probe_look(nic, &dest->flow);
 	at_ns = nic_cc_may_send(&dest->flow.cc, nic->now_ns);
 	if (at_ns == 0 || at_ns <= nic->now_ns)
 		return true;
@@ -190,7 +189,7 @@ void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
 	dest->flow.counters.tx_packets++;
 	nic_cc_on_send(&dest->flow.cc, len_bytes, nic->now_ns);
 	if (dest->flow.cc.algorithm == NIC_CC_RTT)
-		nic_probe_sent(nic, qp, dest, len_bytes);
+		nic_probe_sent(nic, qp, &dest->flow, len_bytes);
 	dest->paced = dest->flow.cc.paced;
 }
 

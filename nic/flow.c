@@ -25,7 +25,20 @@ void nic_flow_start(const struct nic *nic, struct nic_flow *flow, enum nic_cc_al
 	};
 
 	flow->algorithm = (uint8_t)algorithm;
+	flow->mtu_bytes = mtu_bytes;
+	flow->ack_timeout_ns = ack_timeout_ns;
+	flow->probe = (struct nic_probe){.number = flow->probe.number};
 	nic_cc_init(&flow->cc, algorithm, nic->cong.params, &made, nic->now_ns);
+}
+
+void nic_flow_use(const struct nic *nic, struct nic_flow *flow, enum nic_cc_algorithm algorithm)
+{
+	uint8_t chosen = flow->algorithm;
+	struct nic_probe probe = flow->probe;
+
+	nic_flow_start(nic, flow, algorithm, flow->mtu_bytes, flow->ack_timeout_ns);
+	flow->algorithm = chosen;
+	flow->probe = probe;
 }
 
 struct nic_flow *nic_flow_of(const struct nic *nic, struct nic_qp *qp)
@@ -195,6 +208,23 @@ void nic_flow_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
 	update(nic, qp, own);
 }
 
+/* Acknowledgements of requests of its own are the better measure. */
+void nic_flow_unacked(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
+{
+	struct nic_flow *own = nic_flow_of(nic, qp);
+
+	nic_flow_sent(nic, qp, len_bytes);
+	if (own->algorithm != NIC_CC_RTT || (nic_cc_rtt_ns(&own->cc) != 0 && !own->probe.answered))
+		return;
+	nic_probe_sent(nic, qp, own, len_bytes);
+	update(nic, qp, own);
+}
+
+void nic_flow_probed(struct nic *nic, struct nic_qp *qp)
+{
+	update(nic, qp, nic_flow_of(nic, qp));
+}
+
 /* ---- what comes back ------------------------------------------------------------------------- */
 
 bool nic_flow_waits(const struct nic *nic, const struct nic_qp *qp)
@@ -234,6 +264,8 @@ void nic_flow_acked(struct nic *nic, struct nic_qp *qp)
 	if (stamp->psn == (newest | NIC_STAMP_F))
 		rtt_ns = (uint32_t)nic->now_ns - stamp->at_ns;
 	stamp->psn = 0;
+	if (rtt_ns != 0 && flow->cc.algorithm != flow->algorithm && flow == own)
+		nic_flow_use(nic, own, (enum nic_cc_algorithm)own->algorithm);
 	nic_cc_on_ack(&flow->cc, rtt_ns, packets, 0, nic->now_ns);
 	if (flow == own && qp->psn_una == qp->psn_next && qp->sq_next == qp->sq_pi)
 		nic_cc_on_idle(&flow->cc, nic->now_ns);

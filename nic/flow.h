@@ -32,23 +32,6 @@ struct nic_stamp {
 
 #define NIC_STAMP_F (1u << 31)
 
-struct nic_flow {
-	struct nic_cc cc;
-	uint8_t algorithm;              /* that was chosen for it */
-	struct nic_cnp_limiter limiter; /* of notifications to the other end */
-	struct nic_flow_counters counters;
-
-	/* A queue pair's. */
-	uint64_t alarm_ns; /* NIC_CC_NEVER: not in the heap of alarms */
-	uint32_t alarm_pos;
-	uint32_t window_psns; /* the path's bound, whatever the algorithm says */
-	uint32_t acked_psn;   /* psn_una, when it was last told */
-	/* Of a datagram queue pair: where the entry that it sends goes; of an initiator of DC:
-	 * whose flow is its own now. */
-	uint16_t dest;
-	struct nic_stamp stamps[NIC_STAMPS];
-};
-
 /* Round trips of who gets no acknowledgements: one probe at a time, while something is sent. */
 struct nic_probe {
 	bool asked;
@@ -63,6 +46,26 @@ struct nic_probe {
 	uint64_t answered_ns;
 };
 
+struct nic_flow {
+	struct nic_cc cc;
+	uint8_t algorithm;              /* that was chosen for it */
+	uint32_t mtu_bytes;
+	uint64_t ack_timeout_ns;        /* 0: nobody waits for acknowledgements */
+	struct nic_probe probe;
+	struct nic_cnp_limiter limiter; /* of notifications to the other end */
+	struct nic_flow_counters counters;
+
+	/* A queue pair's. */
+	uint64_t alarm_ns; /* NIC_CC_NEVER: not in the heap of alarms */
+	uint32_t alarm_pos;
+	uint32_t window_psns; /* the path's bound, whatever the algorithm says */
+	uint32_t acked_psn;   /* psn_una, when it was last told */
+	/* Of a datagram queue pair: where the entry that it sends goes; of an initiator of DC:
+	 * whose flow is its own now. */
+	uint16_t dest;
+	struct nic_stamp stamps[NIC_STAMPS];
+};
+
 struct nic_dest {
 	struct nic_dest_key key;
 	bool live;
@@ -73,7 +76,6 @@ struct nic_dest {
 	uint16_t last_mapping;
 	uint64_t used_ns; /* when something was last sent to it, or came */
 	uint32_t users;   /* initiators of DC whose flow it is now */
-	struct nic_probe probe;
 	struct nic_flow flow;
 };
 
@@ -120,6 +122,8 @@ struct nic_cong {
 /* nic_flow_start - *flow is new, or starts anew under that algorithm; its counters stay. */
 void nic_flow_start(const struct nic *nic, struct nic_flow *flow, enum nic_cc_algorithm algorithm,
 		    uint32_t mtu_bytes, uint64_t ack_timeout_ns);
+/* nic_flow_use - it starts anew under another algorithm than was chosen, or again under that. */
+void nic_flow_use(const struct nic *nic, struct nic_flow *flow, enum nic_cc_algorithm algorithm);
 /* nic_flow_stats_of - all of *stats but `mapped`. */
 void nic_flow_stats_of(const struct nic *nic, struct nic_flow *flow, struct nic_flow_stats *stats);
 
@@ -141,6 +145,10 @@ void nic_flow_end(struct nic *nic, struct nic_qp *qp);
  */
 bool nic_flow_gate(struct nic *nic, struct nic_qp *qp);
 void nic_flow_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes);
+/* nic_flow_unacked - likewise, one that nobody acknowledges: probes tell how long its way is.
+ * nic_flow_probed - a probe was answered. */
+void nic_flow_unacked(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes);
+void nic_flow_probed(struct nic *nic, struct nic_qp *qp);
 
 /* Of one whose requests are acknowledged, too:
  * nic_flow_waits - whether its turn to send is known, and not yet come.
@@ -182,13 +190,13 @@ void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes);
  * nothing. */
 bool nic_dest_notified(struct nic *nic, const struct nic_rx *rx);
 
-/* ---- probe.c: round trips to destinations ---------------------------------------------------- */
+/* ---- probe.c: round trips of what is not acknowledged ---------------------------------------- */
 
-/* nic_probe_sent - qp has sent len_bytes more to dest, whose algorithm lives by round trips.
+/* nic_probe_sent - qp has sent len_bytes more of flow, whose algorithm lives by round trips.
  * nic_probe_look - whether an answer is overdue. */
-void nic_probe_sent(struct nic *nic, const struct nic_qp *qp, struct nic_dest *dest,
+void nic_probe_sent(struct nic *nic, const struct nic_qp *qp, struct nic_flow *flow,
 		    uint32_t len_bytes);
-void nic_probe_look(struct nic *nic, struct nic_dest *dest);
+void nic_probe_look(struct nic *nic, struct nic_flow *flow);
 void nic_probe_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx);
 
 /* ---- cnp.c: notifications -------------------------------------------------------------------- */

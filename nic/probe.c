@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * probe.c - round trips to a destination, for an algorithm that lives by them: nobody acknowledges
- * datagrams. Where there are acknowledgements they tell it [flow.c].
+ * probe.c - round trips of what nobody acknowledges (datagrams, UC, the data of READs), for an
+ * algorithm that lives by them. Where there are acknowledgements they tell it [flow.c].
  *
  * A probe takes the way of the data, with its addresses, class and port; the answer that of
  * notifications, so that the queue of the way back is not measured. One is under way at a time, and
@@ -41,9 +41,9 @@ static struct nic_note *begin(struct nic *nic, const struct nic_path *path, uint
 	return note;
 }
 
-static void ask(struct nic *nic, const struct nic_qp *qp, struct nic_dest *dest)
+static void ask(struct nic *nic, const struct nic_qp *qp, struct nic_flow *flow)
 {
-	struct nic_probe *probe = &dest->probe;
+	struct nic_probe *probe = &flow->probe;
 	struct nic_note *note = begin(nic, &qp->params.path, qp->params.dest_qpn, ROCE_OP_PROBE);
 	uint8_t *payload;
 
@@ -59,44 +59,34 @@ static void ask(struct nic *nic, const struct nic_qp *qp, struct nic_dest *dest)
 	probe->asked_ns = nic->now_ns;
 	probe->asked_for = probe->packets;
 	probe->packets = probe->bytes = 0;
-	dest->flow.counters.probes_sent++;
+	flow->counters.probes_sent++;
 }
 
-void nic_probe_sent(struct nic *nic, const struct nic_qp *qp, struct nic_dest *dest,
+void nic_probe_sent(struct nic *nic, const struct nic_qp *qp, struct nic_flow *flow,
 		    uint32_t len_bytes)
 {
-	struct nic_probe *probe = &dest->probe;
-	uint32_t window = nic_cc_window_packets(&dest->flow.cc);
-	uint64_t rtt_ns = nic_cc_rtt_ns(&dest->flow.cc);
+	struct nic_probe *probe = &flow->probe;
+	uint32_t window = nic_cc_window_packets(&flow->cc);
+	uint64_t rtt_ns = nic_cc_rtt_ns(&flow->cc);
 
 	probe->packets++;
 	probe->bytes += len_bytes;
-	nic_probe_look(nic, dest);
-	if (dest->flow.cc.algorithm != NIC_CC_RTT || probe->asked)
+	nic_probe_look(nic, flow);
+	if (flow->cc.algorithm != NIC_CC_RTT || probe->asked)
 		return;
 	if (window > EVERY_PACKETS)
 		window = EVERY_PACKETS;
-	if (probe->bytes >= window * nic->config.mtu_max_bytes || rtt_ns == 0 ||
+	if (probe->bytes >= window * flow->mtu_bytes || rtt_ns == 0 ||
 	    nic->now_ns - probe->answered_ns >= rtt_ns)
-		ask(nic, qp, dest);
+		ask(nic, qp, flow);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* The flow starts anew under that algorithm, whatever was chosen for it. */
-static void use(struct nic *nic, struct nic_dest *dest, enum nic_cc_algorithm algorithm)
+void nic_probe_look(struct nic *nic, struct nic_flow *flow)
 {
-	uint8_t chosen = dest->flow.algorithm;
-
-	nic_flow_start(nic, &dest->flow, algorithm, nic->config.mtu_max_bytes, 0);
-	dest->flow.algorithm = chosen;
-	dest->paced = dest->flow.cc.paced;
-}
-
-void nic_probe_look(struct nic *nic, struct nic_dest *dest)
-{
-	uint64_t patience_ns = 4 * nic_cc_rtt_ns(&dest->flow.cc);
-	struct nic_probe *probe = &dest->probe;
+	uint64_t patience_ns = 4 * nic_cc_rtt_ns(&flow->cc);
+	struct nic_probe *probe = &flow->probe;
 
 	if (patience_ns < PATIENCE_NS)
 		patience_ns = PATIENCE_NS;
@@ -107,11 +97,11 @@ void nic_probe_look(struct nic *nic, struct nic_dest *dest)
 	probe->asked = false;
 	probe->late = true;
 	probe->misses += probe->misses < MISSES_MAX;
-	dest->flow.counters.losses++;
+	flow->counters.losses++;
 	if (probe->misses == MISSES_MAX && !probe->answered)
-		use(nic, dest, NIC_CC_DCQCN); /* it does not know how */
+		nic_flow_use(nic, flow, NIC_CC_DCQCN); /* it does not know how */
 	else
-		nic_cc_on_timeout(&dest->flow.cc, nic->now_ns);
+		nic_cc_on_timeout(&flow->cc, nic->now_ns);
 }
 
 /* How long it was there, as it says. */
@@ -123,29 +113,34 @@ static uint64_t turn_of(const uint8_t *payload, uint64_t rtt_ns)
 	return turn_ns < rtt_ns && turn_ns < TURN_NS_MAX ? turn_ns : 0;
 }
 
-static void answered(struct nic *nic, struct nic_dest *dest, const uint8_t *payload)
+static void answered(struct nic *nic, struct nic_flow *flow, const uint8_t *payload)
 {
-	struct nic_probe *probe = &dest->probe;
+	struct nic_probe *probe = &flow->probe;
 	uint64_t rtt_ns = nic->now_ns - probe->asked_ns;
 
-	dest->flow.counters.probes_answered++;
+	flow->counters.probes_answered++;
 	probe->answered = true;
 	probe->misses = 0;
 	probe->answered_ns = nic->now_ns;
 	if (probe->late) {
 		probe->late = false;
-		if (dest->flow.cc.algorithm != dest->flow.algorithm)
-			use(nic, dest, (enum nic_cc_algorithm)dest->flow.algorithm);
+		if (flow->cc.algorithm != flow->algorithm)
+			nic_flow_use(nic, flow, (enum nic_cc_algorithm)flow->algorithm);
 		return;
 	}
 	probe->asked = false;
-	nic_cc_on_ack(&dest->flow.cc, rtt_ns, probe->asked_for, turn_of(payload, rtt_ns),
-		      nic->now_ns);
-	dest->paced = dest->flow.cc.paced;
+	nic_cc_on_ack(&flow->cc, rtt_ns, probe->asked_for, turn_of(payload, rtt_ns), nic->now_ns);
 }
 
-/* The destination that asked this of who answers. Its number is a guess for others. */
-static struct nic_dest *asker(const struct nic *nic, const struct nic_rx *rx, uint32_t number)
+/* Whether the flow has asked this. The number is a guess for others. */
+static bool has_asked(const struct nic_flow *flow, uint32_t number)
+{
+	return (flow->probe.asked || flow->probe.late) && flow->probe.number == number;
+}
+
+/* The destination that asked this of who answers. */
+static struct nic_dest *dest_that_asked(const struct nic *nic, const struct nic_rx *rx,
+					uint32_t number)
 {
 	for (uint32_t i = 0; i < NIC_GID_COUNT * NIC_SL_COUNT; i++) {
 		struct nic_dest_key key = {.sgid_index = (uint8_t)(i / NIC_SL_COUNT),
@@ -156,8 +151,7 @@ static struct nic_dest *asker(const struct nic *nic, const struct nic_rx *rx, ui
 			continue;
 		memcpy(key.dgid, rx->sgid, sizeof(key.dgid));
 		dest = nic_dest_find(nic, &key);
-		if (dest && (dest->probe.asked || dest->probe.late) &&
-		    dest->probe.number == number)
+		if (dest && has_asked(&dest->flow, number))
 			return dest;
 	}
 	return NULL;
@@ -178,11 +172,33 @@ static void answer(struct nic *nic, const struct nic_qp *qp, const uint8_t *payl
 	be64_store(note->bytes + ROCE_BTH_BYTES + ROCE_PROBE_T2_OFF, nic->now_ns);
 }
 
+/* An answer for qp; false: it has not asked. */
+static bool rx_answer(struct nic *nic, struct nic_qp *qp, const uint8_t *payload,
+		      const struct nic_rx *rx)
+{
+	uint32_t number = be32_load(payload + ROCE_PROBE_NUMBER_OFF);
+	struct nic_dest *dest;
+
+	if (qp->type == NIC_QP_UD) {
+		dest = dest_that_asked(nic, rx, number);
+		if (!dest)
+			return false;
+		answered(nic, &dest->flow, payload);
+		dest->paced = dest->flow.cc.paced;
+		return true;
+	}
+	if (!qp->networked || memcmp(rx->sgid, qp->params.path.dgid, 16) != 0 ||
+	    !has_asked(nic_flow_of(nic, qp), number))
+		return false;
+	answered(nic, nic_flow_of(nic, qp), payload);
+	nic_flow_probed(nic, qp);
+	return true;
+}
+
 void nic_probe_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx)
 {
-	const struct nic_qp *qp = nic_qp_find(nic, be24_load(pkt->header + ROCE_BTH_DQPN_OFF));
+	struct nic_qp *qp = nic_qp_find(nic, be24_load(pkt->header + ROCE_BTH_DQPN_OFF));
 	uint8_t payload[ROCE_PROBE_BYTES];
-	struct nic_dest *dest;
 
 	if (pkt->payload_bytes != ROCE_PROBE_BYTES) {
 		nic->counters.rx_drop_malformed++;
@@ -199,9 +215,5 @@ void nic_probe_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_r
 			answer(nic, qp, payload, rx);
 		return;
 	}
-	dest = asker(nic, rx, be32_load(payload + ROCE_PROBE_NUMBER_OFF));
-	if (dest)
-		answered(nic, dest, payload);
-	else
-		nic->counters.rx_drop_ack++;
+	nic->counters.rx_drop_ack += !rx_answer(nic, qp, payload, rx);
 }

@@ -188,7 +188,7 @@ static COLD void paced_sent(struct nic *nic, struct nic_qp *qp, const struct nic
 	    op->len_bytes < 1u << qp->mtu_log2 ? op->len_bytes : 1u << qp->mtu_log2;
 
 	if (qp->type == NIC_QP_UC)
-		nic_flow_sent(nic, qp, len_bytes + ROCE_BTH_BYTES);
+		nic_flow_unacked(nic, qp, len_bytes + ROCE_BTH_BYTES);
 	else
 		nic_dest_sent(nic, qp, len_bytes + ROCE_BTH_BYTES + ROCE_DETH_BYTES);
 }

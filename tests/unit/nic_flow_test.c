@@ -53,16 +53,17 @@ struct load {
 	uint64_t done_bytes;
 };
 
-static struct load open_load(enum nic_cc_algorithm algorithm, uint32_t mark_above_bytes,
-			     enum wqe_opcode opcode)
+static struct load open_load_of(enum nic_qp_type type, enum nic_cc_algorithm algorithm,
+				uint32_t mark_above_bytes, enum wqe_opcode opcode)
 {
+	const struct fake_opts opts = {.type = type};
 	struct nic_config config = config_of(algorithm);
 	struct load load = {.b.w = fake_world_new(&config), .opcode = opcode};
 	struct bed *b = &load.b;
 
 	b->w->alien = true;
 	b->w->window_bytes = WINDOW_BYTES;
-	fake_pair_connect(b->w, &b->pair, NULL);
+	fake_pair_connect(b->w, &b->pair, &opts);
 	b->src = fake_region(b->w, 0, 1 << 20, BED_LOCAL);
 	b->dst = fake_region(b->w, 1, 1 << 20, BED_ALL);
 	load.net = (struct fake_net){
@@ -79,6 +80,12 @@ static struct load open_load(enum nic_cc_algorithm algorithm, uint32_t mark_abov
 		load.net.links[0] = (struct fake_link){.delay_ns = DELAY_NS};
 	}
 	return load;
+}
+
+static struct load open_load(enum nic_cc_algorithm algorithm, uint32_t mark_above_bytes,
+			     enum wqe_opcode opcode)
+{
+	return open_load_of(NIC_QP_RC, algorithm, mark_above_bytes, opcode);
 }
 
 static void feed(void *ctx)
@@ -227,6 +234,36 @@ static void round_trips_hold_the_window(void **state)
 	close_load(&load);
 }
 
+/* Nobody acknowledges the data of a READ, and nothing of UC: there probes tell the round trip. */
+static void probes_hold_the_rate(void **state)
+{
+	static const struct {
+		enum nic_qp_type type;
+		enum wqe_opcode opcode;
+		uint32_t link; /* that is the bottleneck */
+	} rows[] = {{NIC_QP_RC, WQE_OP_READ, 1}, {NIC_QP_UC, WQE_OP_WRITE, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct load load =
+		    open_load_of(rows[i].type, NIC_CC_RTT, MARK_BYTES, rows[i].opcode);
+		struct fake_qp *sender = rows[i].link ? &load.b.pair.b : &load.b.pair.a;
+		double share = used(&load, 5 * MS, 20 * MS);
+		const struct fake_link *neck = &load.net.links[rows[i].link];
+		struct nic_flow_stats stats = flow_of(sender);
+
+		print_message("row %zu: %.2f of the link, %u bytes queued\n", i, share,
+			      (unsigned int)neck->queue_max_bytes);
+		assert_true(share > 0.75);
+		assert_true(neck->queue_max_bytes < WINDOW_BYTES / 4);
+		assert_int_equal(stats.algorithm, NIC_CC_RTT);
+		assert_true(stats.rtt_ns >= 2 * DELAY_NS);
+		assert_in_range(stats.rate_bps, NECK_BPS / 2, NECK_BPS * 3 / 2);
+		assert_true(stats.counters.probes_answered > 10);
+		close_load(&load);
+	}
+}
+
 /* As long as nobody complains nobody waits. */
 static void never_told_never_paced(void **state)
 {
@@ -325,7 +362,8 @@ int main(void)
 	    cmocka_unit_test(no_algorithm),           cmocka_unit_test(marks_lower_the_pace),
 	    cmocka_unit_test(reads_are_paced),        cmocka_unit_test(round_trips_hold_the_window),
 	    cmocka_unit_test(never_told_never_paced), cmocka_unit_test(losses_are_told),
-	    cmocka_unit_test(agreed_on_again),        cmocka_unit_test(chance_while_paced),
+	    cmocka_unit_test(probes_hold_the_rate),   cmocka_unit_test(agreed_on_again),
+	    cmocka_unit_test(chance_while_paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,11 @@ static struct nic_qp *row_of(const struct nic *nic, const struct nic_dcr *dcr)
 	return &nic->qps[nic->config.qp_count_max + (uint32_t)(dcr - nic->dcrs)];
 }
 
+static struct nic_dcr *dcr_of(const struct nic *nic, const struct nic_qp *row)
+{
+	return &nic->dcrs[row->index - nic->config.qp_count_max];
+}
+
 static uint32_t place_of(const struct nic *nic, const struct nic_dcr *dcr)
 {
 	return (uint32_t)(dcr - nic->dcrs) + 1;
@@ -167,6 +172,35 @@ static void end_row(struct nic *nic, struct nic_qp *row)
 	row->nak_due = 0;
 }
 
+/* The one that has been silent for longest goes, and what its row holds is row's. */
+static void inherit(struct nic *nic, struct nic_qp *dct, struct nic_dcr *dcr, struct nic_qp *row)
+{
+	struct nic_qp *silent = row_of(nic, dcr);
+
+	row->rx_held = silent->rx_held;
+	row->rx_index = silent->rx_index;
+	hash_out(nic, dcr);
+	nic_slot_give(&nic->dcr_slots, place_of(nic, dcr) - 1);
+	dct->dc.dcr_count--;
+	end_row(nic, silent);
+}
+
+bool nic_dct_find_receive(struct nic *nic, struct nic_qp *responder)
+{
+	struct nic_qp *dct = &nic->qps[dcr_of(nic, responder)->target];
+
+	for (int i = 0; i < EVICTIONS_TRIED && !responder->rx_held; i++) {
+		struct nic_dcr *dcr = at(nic, dct->dc.oldest);
+
+		list_out(nic, dct, dcr);
+		if (is_silent(nic, dcr))
+			inherit(nic, dct, dcr, responder);
+		else
+			list_in(nic, dct, dcr);
+	}
+	return responder->rx_held;
+}
+
 /* All places are taken: one of any target has been silent for long. What holds an entry of its own
  * target's SRQ has nobody to leave it to. */
 static struct nic_dcr *evict_any(struct nic *nic)
@@ -247,7 +281,7 @@ void nic_dct_answered(struct nic *nic, struct nic_qp *responder)
 
 	if (!nic_is_dcr(nic, responder) || !responder->live)
 		return;
-	dct = &nic->qps[nic->dcrs[responder->index - nic->config.qp_count_max].target].counters;
+	dct = &nic->qps[dcr_of(nic, responder)->target].counters;
 	dct->tx_packets += responder->counters.tx_packets;
 	dct->tx_payload_bytes += responder->counters.tx_payload_bytes;
 	responder->counters.tx_packets = responder->counters.tx_payload_bytes = 0;

@@ -81,6 +81,9 @@ void nic_dct_rx(struct nic *nic, struct nic_qp *dct, const struct nic_pkt *pkt,
 		const struct nic_rx *rx);
 /* nic_dct_die - the session ends with a NAK; the target lives on. */
 void nic_dct_die(struct nic *nic, struct nic_qp *responder, uint8_t syndrome, uint32_t psn);
+/* nic_dct_find_receive - there is none in the SRQ; whether responder has the one now that a message
+ * of an initiator, which has been silent for long, has left half full. */
+bool nic_dct_find_receive(struct nic *nic, struct nic_qp *responder);
 /* nic_dct_answered - what one of its responders has sent is counted as its own. */
 void nic_dct_answered(struct nic *nic, struct nic_qp *responder);
 /* nic_dct_answer_last - what is owed to initiators is sent, as far as there is room. */

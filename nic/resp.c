@@ -681,8 +681,14 @@ void nic_resp_established(struct nic *nic, struct nic_qp *qp)
 static COLD void refuse(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt,
 			uint8_t syndrome)
 {
+	bool rnr = roce_aeth_kind(syndrome) == ROCE_AETH_RNR;
+
+	if (rnr && nic_is_dcr(nic, qp) && nic_dct_find_receive(nic, qp)) {
+		nic_resp_rx(nic, qp, pkt);
+		return;
+	}
 	nic_resp_explain(nic, qp, pkt, syndrome);
-	if (roce_aeth_kind(syndrome) != ROCE_AETH_RNR) {
+	if (!rnr) {
 		nic_resp_die(nic, qp, (enum roce_nak)syndrome, qp->epsn);
 		return;
 	}

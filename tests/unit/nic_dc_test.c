@@ -561,6 +561,43 @@ static void another_targets_responders(void **state)
 	dc_close(&t);
 }
 
+/* An initiator that has died in the middle of a message does not keep the receive: whoever finds none
+ * gets it, once the dead one has been silent for long. */
+static void a_dead_initiators_receive(void **state)
+{
+	struct dc t = dc_open(NULL);
+	struct fake_qp second, third;
+
+	(void)state;
+	fake_dci_make(t.b.w, NULL, &second);
+	fake_dci_make(t.b.w, NULL, &third);
+	receive(&t, &t.dct, 0, 4000);
+	post_to(&t, &second, &t.dct, WQE_OP_WRITE, 8);
+	fake_settle(t.b.w);
+	expect_done(&second.send_cq, CQE_REQ, 0, 8);
+	post(&t, WQE_OP_SEND, 3000);
+	fake_deliver(t.b.w, 0);
+	while (t.b.w->queue_count != 0)
+		fake_drop(t.b.w, 0);
+	assert_int_equal(nic_qp_destroy(t.b.w->nics[0], t.b.pair.a.qpn), 0);
+	/* One that is known, and one that is not. */
+	post_to(&t, &second, &t.dct, WQE_OP_SEND, 5);
+	settle_for(&t, LIFETIME_NS - 100 * MS);
+	expect_none(&t.dct.qp.recv_cq);
+	settle_for(&t, 200 * MS);
+	expect_done(&second.send_cq, CQE_REQ, 2, 5);
+	expect_done(&t.dct.qp.recv_cq, CQE_RESP_SEND, 0, 5);
+	post_to(&t, &third, &t.dct, WQE_OP_SEND, 3);
+	settle_for(&t, 100 * MS);
+	expect_none(&third.send_cq);
+	receive(&t, &t.dct, 64, 64);
+	settle_for(&t, 100 * MS);
+	expect_done(&third.send_cq, CQE_REQ, 0, 3);
+	expect_done(&t.dct.qp.recv_cq, CQE_RESP_SEND, 1, 3);
+	nic_check(t.b.w->nics[1]);
+	dc_close(&t);
+}
+
 /* ---- streams --------------------------------------------------------------------------------- */
 
 static void post_stream(struct dc *t, uint16_t stream, bool bad)
@@ -719,6 +756,7 @@ int main(void)
 	    cmocka_unit_test(abandoned_message),
 	    cmocka_unit_test(too_many_initiators),
 	    cmocka_unit_test(another_targets_responders),
+	    cmocka_unit_test(a_dead_initiators_receive),
 	    cmocka_unit_test(streams),
 	    cmocka_unit_test(stream_refused),
 	    cmocka_unit_test(a_target_fails),

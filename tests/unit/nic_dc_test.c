@@ -561,8 +561,8 @@ static void another_targets_responders(void **state)
 	dc_close(&t);
 }
 
-/* An initiator that has died in the middle of a message does not keep the receive: whoever finds none
- * gets it, once the dead one has been silent for long. */
+/* An initiator that has died in the middle of a message does not keep the receive: whoever finds
+ * none gets it, once the dead one has been silent for long. */
 static void a_dead_initiators_receive(void **state)
 {
 	struct dc t = dc_open(NULL);

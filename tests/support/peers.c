@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { AGREE_MS = 5000 };
+
 const char *peer_address;
 
 int peer_setup(void **state)
@@ -83,9 +85,15 @@ static void all_right(struct proc *child, const struct peer_report *report)
 
 void peer_agree(struct proc *a, unsigned int link_a, struct proc *b, unsigned int link_b)
 {
-	struct peer_report at_a = peer_report_of(a, link_a);
-	struct peer_report at_b = peer_report_of(b, link_b);
+	uint64_t end_ns = proc_now_ns() + AGREE_MS * 1000000ull;
+	struct peer_report at_a, at_b;
 
+	/* What a sender knows to be there its receiver may have to look for yet. */
+	do {
+		at_a = peer_report_of(a, link_a);
+		at_b = peer_report_of(b, link_b);
+	} while ((at_a.received != at_b.sent || at_b.received != at_a.sent) &&
+		 proc_now_ns() < end_ns);
 	all_right(a, &at_a);
 	all_right(b, &at_b);
 	assert_int_equal(at_a.received, at_b.sent);

@@ -138,9 +138,10 @@ static void fill_row(const struct nic *nic, struct nic_qp *row, const struct nic
 	row->params.dest_rd_atomic = (uint8_t)nic->config.rd_atomic_max;
 }
 
+/* Who waits for the data of a READ has nothing to say. */
 static bool is_silent(const struct nic *nic, const struct nic_dcr *dcr)
 {
-	return nic->now_ns - dcr->used_ns >= LIFETIME_NS;
+	return nic->now_ns - dcr->used_ns >= LIFETIME_NS && row_of(nic, dcr)->res_due == 0;
 }
 
 /* The one that has been silent for longest may have to go: its row, with what it holds, is the next

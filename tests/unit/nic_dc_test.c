@@ -561,6 +561,35 @@ static void another_targets_responders(void **state)
 	dc_close(&t);
 }
 
+/* A READ whose data has found no room on the way for long is answered all the same, however many
+ * others would like its responder. */
+static void a_long_read(void **state)
+{
+	struct dc t = dc_open_on(&two_responders, NULL);
+	struct fake_qp others[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		fake_dci_make(t.b.w, NULL, &others[i]);
+	post(&t, WQE_OP_READ, 3000);
+	t.b.w->room = 0;
+	t.b.w->untaken = true;
+	fake_deliver(t.b.w, 0);
+	fake_advance(t.b.w, LIFETIME_NS);
+	for (int i = 0; i < 2; i++) {
+		t.b.w->room = 1;
+		post_to(&t, &others[i], &t.dct, WQE_OP_WRITE, 8);
+		t.b.w->room = 0;
+		while (t.b.w->queue_count != 0)
+			fake_deliver(t.b.w, 0);
+	}
+	t.b.w->room = SIZE_MAX;
+	t.b.w->untaken = false;
+	settle_for(&t, 100 * MS);
+	expect_done(&t.b.pair.a.send_cq, CQE_REQ, 0, 3000);
+	dc_close(&t);
+}
+
 /* An initiator that has died in the middle of a message does not keep the receive: whoever finds
  * none gets it, once the dead one has been silent for long. */
 static void a_dead_initiators_receive(void **state)
@@ -756,6 +785,7 @@ int main(void)
 	    cmocka_unit_test(abandoned_message),
 	    cmocka_unit_test(too_many_initiators),
 	    cmocka_unit_test(another_targets_responders),
+	    cmocka_unit_test(a_long_read),
 	    cmocka_unit_test(a_dead_initiators_receive),
 	    cmocka_unit_test(streams),
 	    cmocka_unit_test(stream_refused),

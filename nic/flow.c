@@ -327,7 +327,13 @@ int nic_qp_flow_stats(struct nic *nic, uint32_t qpn, uint64_t now_ns, struct nic
 	    qp->type == NIC_QP_DCT)
 		return -EINVAL;
 	nic->now_ns = now_ns;
-	nic_flow_stats_of(nic, nic_flow_of(nic, qp), stats);
+	/* Who has none is not given one by being looked at. */
+	if (qp->flow_made)
+		nic_flow_stats_of(nic, nic_flow_of(nic, qp), stats);
+	else
+		*stats = (struct nic_flow_stats){.algorithm = NIC_CC_NONE,
+						 .rate_bps = nic->cong.line_rate_bps,
+						 .window_packets = UINT32_MAX};
 	/* Measured anyway, to know when silence is one [rtt.c]. */
 	if (stats->rtt_ns == 0)
 		stats->rtt_ns = qp->srtt_ns;

@@ -65,6 +65,9 @@ static void a_good_path(void **state)
 	assert_int_equal(at_b.qp.rx_payload_bytes, 5001);
 	assert_int_equal(at_b.qp.tx_payload_bytes, 2048);
 	assert_int_equal(at_a.qp.rx_payload_bytes, 2048);
+	assert_true(at_a.has_cc && at_a.window_packets == UINT32_MAX && at_a.rate_bps != 0);
+	/* To look at it takes no memory. */
+	assert_false(nic_qp_find(b.w->nics[0], b.pair.a.qpn)->flow_made);
 	assert_int_equal(at_a.type, STATS_TYPE_RC);
 	assert_int_equal(at_a.state, STATS_STATE_RTS);
 	assert_int_equal(at_a.dest_qpn, b.pair.b.qpn);

@@ -208,7 +208,9 @@ static int read_command(struct kern_call *call, uint16_t attr, struct kern_cmd *
 	return kern_call_read(call, attr, call->kern->mailbox_in, room);
 }
 
-/* The answer is in cmd->out, out_len bytes or more of it: 0, or -EREMOTEIO. */
+/* The answer is in cmd->out, out_len bytes or more of it: 0; -EREMOTEIO; or -EOPNOTSUPP for a
+ * command of which the NIC has nothing. A card says that one by its status alone; but programs,
+ * rdma-core's own tests among them, know by the error to do without. */
 static int run(const struct command *command, struct kern_cmd *cmd, uint8_t *out, size_t out_len)
 {
 	size_t len = command->out_bytes > CMD_HEADER_BYTES ? command->out_bytes : CMD_HEADER_BYTES;
@@ -223,7 +225,9 @@ static int run(const struct command *command, struct kern_cmd *cmd, uint8_t *out
 	else
 		status = command->run(cmd);
 	cmd_set(out, CMD_OUT_STATUS, status);
-	return status == CMD_OK ? 0 : -EREMOTEIO;
+	if (status == CMD_OK)
+		return 0;
+	return command->run || command->cls != CLASS_CREATE ? -EREMOTEIO : -EOPNOTSUPP;
 }
 
 /* Runs a command, and gives its answer to the application whatever it is. */

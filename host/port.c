@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "host/group.h"
 #include "host/guard.h"
+#include "host/last.h"
 #include "host/stats.h"
 
 #include <errno.h>
@@ -308,10 +309,12 @@ static void *engine_body(void *arg)
 	struct host_port *port = (struct host_port *)arg;
 
 	prctl(PR_SET_NAME, "rig5-engine");
+	host_last_began();
 	slice_shorten();
 	in_own_table = port->own_table;
 	host_engine_main(port);
 	eventfd_write(port->engine_done, 1);
+	host_last_ended();
 	return NULL;
 }
 
@@ -321,6 +324,7 @@ static void *port_body(void *arg)
 	int stats, result;
 
 	prctl(PR_SET_NAME, "rig5-port");
+	host_last_began();
 	slice_shorten();
 	port->own_table = table_unshare(port);
 	result = port_join(port);
@@ -352,6 +356,7 @@ static void *port_body(void *arg)
 		host_leave(&port->registry, &port->door);
 		close(port->engine_done);
 	}
+	host_last_ended();
 	return NULL;
 }
 
@@ -436,6 +441,7 @@ int host_port_join(const struct host_port_config *config, struct host_port **por
 		(void)host_udp_open(&made->udp, made->address);
 	if (result == 0 && config->stores)
 		host_bell_open(&made->bell);
+	host_last_mark();
 	if (result == 0)
 		result = thread_start(&made->port_thread, port_body, made);
 	if (result < 0) {

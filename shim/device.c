@@ -10,6 +10,7 @@
 
 #include "abi/uverbs.h"
 #include "host/host.h"
+#include "host/last.h"
 #include "shim/got.h"
 #include "shim/hook.h"
 #include "shim/paths.h"
@@ -75,6 +76,12 @@ static bool is_own_process(void)
 	return !soft_alive_forked(&process.alive) && getpid() == process.pid;
 }
 
+/* The main thread may end before another opens a verbs file. */
+static __attribute__((constructor)) void main_thread_mark(void)
+{
+	host_last_mark();
+}
+
 /* ---- opening -----------------------------------------------------------------------------------
  */
 
@@ -107,9 +114,8 @@ static int port_get(unsigned int index, struct soft_port **port)
 
 	if (!nics)
 		return -ENODEV;
-	names = (struct soft_port_names){.uverbs = nics->uverbs_first + index,
-					 .stores = true,
-					 .tracer = shim_tracer()};
+	names = (struct soft_port_names){
+	    .uverbs = nics->uverbs_first + index, .stores = true, .tracer = shim_tracer()};
 	if (!process.ports[index])
 		error = soft_port_open(&nics->config.nics[index], &names, &process.ports[index],
 				       why, sizeof(why));

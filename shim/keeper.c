@@ -9,11 +9,17 @@
  */
 #include "shim/tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -50,6 +56,57 @@ static void close_others(int a, int b, int c)
 			close(fd);
 }
 
+/* Whether the process was started in this run. */
+static bool is_of_run(const char *pid, const char *wanted)
+{
+	char path[64], *word = NULL;
+	bool found = false;
+	size_t size = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+	file = fopen(path, "r");
+	while (file && !found && getdelim(&word, &size, '\0', file) > 0)
+		found = strcmp(word, wanted) == 0;
+	free(word);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* A descriptor of a process that was started in this run and goes on, or -1. */
+static int straggler_open(const char *wanted)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int fd = -1;
+
+	while (dir && fd < 0 && (entry = readdir(dir)))
+		if (atoi(entry->d_name) > 0 && is_of_run(entry->d_name, wanted))
+			fd = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+/* One that ends while we look may have a child that we have passed by: the last look finds none,
+ * twice. */
+static void wait_for_stragglers(const struct shim_tree *tree)
+{
+	char wanted[PATH_MAX + sizeof(SHIM_RUN_ENV) + 1];
+	int fd;
+
+	snprintf(wanted, sizeof(wanted), SHIM_RUN_ENV "=%s", tree->path);
+	for (int empty = 0; empty < 2;) {
+		fd = straggler_open(wanted);
+		empty = fd < 0 ? empty + 1 : 0;
+		if (fd < 0)
+			continue;
+		wait_for(fd);
+		close(fd);
+	}
+}
+
 static _Noreturn void keep(const struct shim_tree *tree, int program, int descendants)
 {
 	sigset_t all;
@@ -63,6 +120,7 @@ static _Noreturn void keep(const struct shim_tree *tree, int program, int descen
 		_exit(1);
 	wait_for(program);
 	wait_for(descendants);
+	wait_for_stragglers(tree);
 	shim_tree_remove(tree->path);
 	_exit(0);
 }

@@ -52,6 +52,7 @@ void *shim_real_of(const char *library, const char *name)
 
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_fstat(int fd, struct stat *stat);
+int __wrap_stat(const char *path, struct stat *stat);
 int __wrap_socket(int family, int type, int protocol);
 ssize_t __wrap_send(int fd, const void *data, size_t len, int flags);
 ssize_t __wrap_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,
@@ -76,6 +77,11 @@ int __wrap_open(const char *path, int flags, ...)
 int __wrap_fstat(int fd, struct stat *stat)
 {
 	return shim_real()->fstat(fd, stat);
+}
+
+int __wrap_stat(const char *path, struct stat *stat)
+{
+	return shim_real()->stat(path, stat);
 }
 
 int __wrap_socket(int family, int type, int protocol)

@@ -396,7 +396,8 @@ static int folder_open(struct shim_tree *tree)
 		if (!place(i) || snprintf(tree->path, sizeof(tree->path), "%s/" TREE_NAME "XXXXXX",
 					  place(i)) >= PATH_MAX)
 			continue;
-		if (!mkdtemp(tree->path))
+		/* As sysfs: a program that becomes another user still finds its devices. */
+		if (!mkdtemp(tree->path) || chmod(tree->path, 0755) < 0)
 			continue;
 		if (realpath(tree->path, path))
 			memcpy(tree->path, path, sizeof(path));

@@ -189,9 +189,10 @@ static void check_use(const char *path)
 	if (list)
 		fclose(list);
 	if (child > 0 && waitpid(child, &status, 0) == child && listed && !leads)
-		tool_error("%s is not linked with libibverbs, and neither loads libraries nor "
-			   "starts programs: it cannot use the software NIC",
-			   path);
+		tool_error(
+		    "%s is not linked with libibverbs, and neither loads libraries nor "
+		    "starts programs: it sees the software NIC's files, but makes no verbs calls",
+		    path);
 }
 
 static int check_elf(const char *path, int fd, const Elf64_Ehdr *header)

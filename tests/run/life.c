@@ -4,9 +4,12 @@
  * life.c - a program on libibverbs that ends, forks or closes what it should not, for life.sh.
  *
  * Writes 4 KiB to itself through the first device, does what its argument says, and where it lives
- * on, writes once more. Exit status 0: all went as it should.
+ * on, writes once more. Exit status 0: all went as it should. What is called late opens nothing
+ * before.
  */
+#include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +265,58 @@ static int stay(struct objects *o)
 	return 12;
 }
 
+/* Another user's rights, as a server gives its own away. */
+static int nobody(struct objects *o)
+{
+	enum { NOBODY = 65534 };
+
+	need(!setgid(NOBODY) && !setuid(NOBODY), "setuid");
+	if (o->qp && !write_once(o))
+		return 14;
+	make(o);
+	return !write_once(o);
+}
+
+static void *work(void *arg)
+{
+	struct objects *o = arg;
+
+	usleep(100000); /* until the main thread has ended */
+	if (!o->qp)
+		make(o);
+	if (!write_once(o))
+		exit(15);
+	return NULL;
+}
+
+/* The process ends with its last thread. */
+static int main_ends(struct objects *o)
+{
+	pthread_t thread;
+
+	need(pthread_create(&thread, NULL, work, o) == 0, "pthread_create");
+	pthread_exit(NULL);
+}
+
+/* In the background, without a descriptor of its parents; says how it went in a file. */
+static int daemon_late(struct objects *o)
+{
+	pid_t child = fork();
+	int file;
+
+	need(child >= 0, "fork");
+	if (child != 0)
+		return 0;
+	setsid();
+	closefrom(0);
+	sleep(1); /* the program that was started has long ended */
+	file = open("daemon", O_CREAT | O_WRONLY, 0600);
+	make(o);
+	if (write_once(o))
+		dprintf(file, "good\n");
+	return 0;
+}
+
 static int return_at_once(struct objects *o)
 {
 	(void)o;
@@ -286,17 +341,25 @@ static const struct {
     {"poll_after_close", poll_after_close},
     {"dup", duplicate},
     {"channel_dup", channel_duplicate},
+    {"nobody", nobody},
+    {"nobody_late", nobody},
+    {"main_ends", main_ends},
+    {"main_ends_late", main_ends},
+    {"daemon_late", daemon_late},
 };
 
 int main(int argc, char **argv)
 {
-	struct objects o;
+	static struct objects o; /* of a thread, too, that goes on without main */
 
-	make(&o);
-	if (!write_once(&o))
-		return 13;
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-		if (argc > 1 && strcmp(argv[1], modes[i].name) == 0)
-			return modes[i].run(&o);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (argc < 2 || strcmp(argv[1], modes[i].name) != 0)
+			continue;
+		if (!strstr(argv[1], "_late")) {
+			make(&o);
+			need(write_once(&o), "the first write");
+		}
+		return modes[i].run(&o);
+	}
 	return 2;
 }

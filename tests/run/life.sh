@@ -10,15 +10,30 @@ life=$build/tests/run_life
 
 # ends <status> <mode>
 ends() {
-	timeout 40 "$rig5" run -- "$life" "$2" >"$work/client" 2>&1
+	timeout -k 1 20 "$rig5" run -- "$life" "$2" >"$work/client" 2>&1
 	local status=$?
 	((status == $1)) || echo "ended with $status" >>"$work/client"
 	((status == $1))
 }
 for mode in return exit _exit free fork fork_exit vfork close_each close_at_once \
-	poll_after_close dup channel_dup; do
+	poll_after_close dup channel_dup main_ends main_ends_late; do
 	try "$mode" ends 0 "$mode"
 done
+if ((EUID == 0)); then
+	chmod 711 "$work"
+	try "nobody" ends 0 nobody
+	try "nobody_late" ends 0 nobody_late
+fi
+
+# A daemon's run lasts as long as the daemon, though it has closed all that it inherited.
+cd "$work" || exit 1
+try "daemon_late" ends 0 daemon_late
+for ((i = 0; i < 200; i++)); do
+	grep -qs good daemon && break
+	sleep 0.05
+done
+grep -qs good daemon || fail "a daemon finds no device"
+no_trees
 ulimit -c 0
 try "abort" ends 134 abort
 

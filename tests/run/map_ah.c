@@ -3,10 +3,11 @@
 /*
  * map_ah.c - the clauses of mlx5dv_map_ah_to_qp(3), on the first device, for map_ah.sh. What it
  * includes and calls of it is what the manual page says; it is linked with libmlx5, and once more
- * with librig5_mlx5dv.so.
+ * with librig5_mlx5dv.so. What a destination then has is what `rig5 stats` says of this process.
  *
- * Argument: nothing, "off" (the device has no such objects) or "ib" (an InfiniBand port). Exit
- * status 0: every clause holds.
+ * Arguments: rig5, the addresses of two more devices, to which datagrams go, and the port's default
+ * algorithm, "dcqcn" or "rtt"; or "off" (the device has no such objects); or "ib" (an InfiniBand
+ * port). Exit status 0: every clause holds.
  */
 #include <infiniband/mlx5dv.h>
 
@@ -14,8 +15,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { NO_QP = 0xfffffe };
+enum { NO_QP = 0xfffffe, QKEY = 0x5a, BYTES = 512, BURST = 32, JSON_BYTES = 1 << 16 };
+
+/* The software NIC's algorithms, and where an offer says which one it prefers: abi/ece.h. */
+enum { DCQCN = 1, RTT = 2, PREFERRED_SHIFT = 20 };
+
+/* One of the other devices: a place for datagrams. */
+struct place {
+	const char *address;
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	union ibv_gid gid;
+};
 
 static struct ibv_context *context;
 static struct ibv_pd *pd;
@@ -36,30 +51,165 @@ static void *need(void *made, const char *what)
 	exit(2);
 }
 
-static struct ibv_qp *queue_pair(enum ibv_qp_type type)
+static struct ibv_qp *queue_pair_of(struct ibv_pd *its_pd, struct ibv_cq *its_cq,
+				    enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr attr = {
-	    .send_cq = cq,
-	    .recv_cq = cq,
-	    .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+	    .send_cq = its_cq,
+	    .recv_cq = its_cq,
+	    .cap = {.max_send_wr = BURST, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
 	    .qp_type = type};
 
-	return need(ibv_create_qp(pd, &attr), "ibv_create_qp");
+	return need(ibv_create_qp(its_pd, &attr), "ibv_create_qp");
 }
 
-static struct ibv_ah *handle(int is_global)
+static struct ibv_qp *queue_pair(enum ibv_qp_type type)
+{
+	return queue_pair_of(pd, cq, type);
+}
+
+/* Makes a datagram queue pair ready to send. */
+static void start(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
+
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
+		need(NULL, "INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
+		need(NULL, "RTR");
+	attr.qp_state = IBV_QPS_RTS;
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		need(NULL, "RTS");
+}
+
+/* One that has agreed on an algorithm. */
+static struct ibv_qp *agreed(uint32_t algorithm)
+{
+	struct ibv_qp *qp = queue_pair(IBV_QPT_UD);
+	struct ibv_ece ece;
+
+	if (ibv_query_ece(qp, &ece))
+		need(NULL, "ibv_query_ece");
+	ece.options = (ece.options & ~(15u << PREFERRED_SHIFT)) | algorithm << PREFERRED_SHIFT;
+	if (ibv_set_ece(qp, &ece))
+		need(NULL, "ibv_set_ece");
+	start(qp);
+	return qp;
+}
+
+static struct ibv_ah *handle_to(const union ibv_gid *gid, int is_global)
 {
 	struct ibv_ah_attr attr = {.dlid = 9, .is_global = (uint8_t)is_global, .port_num = 1};
 
 	attr.grh.hop_limit = 64;
-	if (ibv_query_gid(context, 1, 0, &attr.grh.dgid))
-		exit(2);
+	attr.grh.dgid = *gid;
 	return need(ibv_create_ah(pd, &attr), "ibv_create_ah");
 }
 
-static void clauses(void)
+static struct ibv_ah *handle(int is_global)
 {
-	struct ibv_qp *qp = queue_pair(IBV_QPT_UD), *other = queue_pair(IBV_QPT_RC);
+	union ibv_gid gid;
+
+	if (ibv_query_gid(context, 1, 0, &gid))
+		exit(2);
+	return handle_to(&gid, is_global);
+}
+
+static struct place open_place(struct ibv_device *device, const char *address)
+{
+	struct place place = {.address = address};
+
+	place.context = need(device ? ibv_open_device(device) : NULL, "ibv_open_device");
+	place.pd = need(ibv_alloc_pd(place.context), "ibv_alloc_pd");
+	place.cq = need(ibv_create_cq(place.context, 16, NULL, NULL, 0), "ibv_create_cq");
+	place.qp = queue_pair_of(place.pd, place.cq, IBV_QPT_UD);
+	start(place.qp);
+	if (ibv_query_gid(place.context, 1, 0, &place.gid))
+		exit(2);
+	return place;
+}
+
+static void close_place(struct place *place)
+{
+	ibv_destroy_qp(place->qp);
+	ibv_destroy_cq(place->cq);
+	ibv_dealloc_pd(place->pd);
+	ibv_close_device(place->context);
+}
+
+/* Datagrams to the place, which has no receive for them. */
+static void send_some(struct ibv_qp *qp, struct ibv_mr *mr, struct ibv_ah *ah, struct place *to)
+{
+	struct ibv_sge piece = {.addr = (uintptr_t)mr->addr, .length = BYTES, .lkey = mr->lkey};
+	struct ibv_send_wr *bad, wr = {.sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_SEND};
+	struct ibv_wc wc;
+	int got;
+
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = to->qp->qp_num;
+	wr.wr.ud.remote_qkey = QKEY;
+	for (int i = 0; i < BURST; i++) {
+		if (ibv_post_send(qp, &wr, &bad))
+			need(NULL, "ibv_post_send");
+		while ((got = ibv_poll_cq(cq, 1, &wc)) == 0)
+			;
+		if (got < 0 || wc.status != IBV_WC_SUCCESS)
+			need(NULL, "a datagram");
+	}
+}
+
+/* What `rig5 stats` says of the place in this process; "" if nothing. */
+static const char *shown(const char *rig5, const struct place *place)
+{
+	static char json[JSON_BYTES];
+	char text[512], *at, *end;
+	FILE *stats;
+	size_t bytes;
+
+	snprintf(text, sizeof(text), "%s stats --json %d", rig5, (int)getpid());
+	stats = need(popen(text, "r"), "rig5 stats");
+	bytes = fread(json, 1, sizeof(json) - 1, stats);
+	json[bytes] = '\0';
+	if (pclose(stats))
+		need(NULL, "rig5 stats");
+	snprintf(text, sizeof(text), "{\"peer\": \"%s\", \"sl\"", place->address);
+	at = strstr(json, text);
+	if (!at)
+		return "";
+	end = strstr(at, "}}");
+	if (end)
+		*end = '\0';
+	return at;
+}
+
+/* The destination has this algorithm, and has it of a handle or has it not. */
+static const char *has(const char *rig5, const struct place *place, const char *algorithm,
+		       int mapped, const char *clause)
+{
+	const char *row = shown(rig5, place);
+	char wanted[64];
+	int so;
+
+	snprintf(wanted, sizeof(wanted), "\"algorithm\": \"%s\"", algorithm);
+	so = strstr(row, wanted) && strstr(row, mapped ? "\"mapped\": true" : "\"mapped\": false");
+	expect(clause, so, 1);
+	if (!so)
+		printf("%s\n", row);
+	return row;
+}
+
+static long count(const char *row, const char *name)
+{
+	const char *at = strstr(row, name);
+
+	return at ? strtol(at + strlen(name) + 3, NULL, 10) : -1;
+}
+
+static void returns(void)
+{
+	struct ibv_qp *qp = agreed(RTT), *other = queue_pair(IBV_QPT_RC);
 	struct ibv_ah *ah = handle(1), *second = handle(1);
 	uint32_t number = qp->qp_num;
 
@@ -77,6 +227,82 @@ static void clauses(void)
 	expect("and can be", mlx5dv_map_ah_to_qp(ah, other->qp_num), 0);
 	expect("both go", ibv_destroy_ah(ah) | ibv_destroy_ah(second), 0);
 	ibv_destroy_qp(other);
+}
+
+/* How many probes go to the place, which has that algorithm, for some datagrams. */
+static long probes(const char *rig5, struct place *place, const char *algorithm, int mapped,
+		   struct ibv_qp *qp, struct ibv_mr *mr, struct ibv_ah *ah)
+{
+	static const char name[] = "\"probes_sent";
+	long before = count(has(rig5, place, algorithm, mapped, "before datagrams"), name);
+
+	for (int i = 0; i < 8; i++)
+		send_some(qp, mr, ah, place);
+	return count(has(rig5, place, algorithm, mapped, "and after them"), name) - before;
+}
+
+/*
+ * The algorithms that two destinations of one queue pair have. The port's default is `usual`; only
+ * RTT sends probes.
+ */
+static void algorithms(const char *rig5, int usual, struct place *a, struct place *b,
+		       struct ibv_mr *mr)
+{
+	static const char *const names[] = {"none", "DCQCN", "RTT"};
+	const char *one = names[usual], *other = names[DCQCN + RTT - usual];
+	struct ibv_qp *qp = queue_pair(IBV_QPT_UD), *of_one = agreed((uint32_t)usual);
+	struct ibv_qp *of_other = agreed((uint32_t)(DCQCN + RTT - usual));
+	struct ibv_ah *to_a = handle_to(&a->gid, 1), *to_b = handle_to(&b->gid, 1);
+
+	start(qp);
+	send_some(qp, mr, to_a, a);
+	send_some(qp, mr, to_b, b);
+	has(rig5, a, one, 0, "not mapped: the default");
+	expect("probes", probes(rig5, a, one, 0, qp, mr, to_a) > 0, usual == RTT);
+	expect("an unknown queue pair", mlx5dv_map_ah_to_qp(to_a, NO_QP), EINVAL);
+	has(rig5, a, one, 0, "a mapping that failed: the default");
+	expect("mapped", mlx5dv_map_ah_to_qp(to_a, of_other->qp_num), 0);
+	has(rig5, a, other, 1, "it has the queue pair's algorithm");
+	has(rig5, b, one, 0, "the other destination has the default");
+	expect("it is mapped, too", mlx5dv_map_ah_to_qp(to_b, of_one->qp_num), 0);
+	has(rig5, b, one, 1, "it has that queue pair's");
+	expect("a duplicate of other ECE", mlx5dv_map_ah_to_qp(to_a, of_one->qp_num), 0);
+	expect("another", mlx5dv_map_ah_to_qp(to_b, of_other->qp_num), 0);
+	has(rig5, a, other, 1, "a duplicate changes nothing");
+	has(rig5, b, one, 1, "nor does the other");
+	expect("probes", probes(rig5, a, other, 1, qp, mr, to_a) > 0, usual != RTT);
+
+	expect("the queue pairs go", ibv_destroy_qp(of_one) | ibv_destroy_qp(of_other), 0);
+	has(rig5, a, other, 1, "the mapping stays");
+	has(rig5, b, one, 1, "the other one, too");
+	expect("and works", probes(rig5, a, other, 1, qp, mr, to_a) > 0, usual != RTT);
+
+	expect("a handle goes", ibv_destroy_ah(to_a), 0);
+	has(rig5, a, one, 0, "and its mapping");
+	has(rig5, b, one, 1, "and no other");
+	to_a = handle_to(&a->gid, 1);
+	has(rig5, a, one, 0, "a new handle to the place is clean");
+	expect("and works so", probes(rig5, a, one, 0, qp, mr, to_a) > 0, usual == RTT);
+	of_one = agreed((uint32_t)usual);
+	expect("and can be mapped", mlx5dv_map_ah_to_qp(to_a, of_one->qp_num), 0);
+	has(rig5, a, one, 1, "anew");
+	expect("both go", ibv_destroy_ah(to_a) | ibv_destroy_ah(to_b), 0);
+	has(rig5, b, one, 0, "with both mappings");
+	ibv_destroy_qp(of_one);
+	ibv_destroy_qp(qp);
+}
+
+static void clauses(struct ibv_device **devices, char **argv)
+{
+	static char memory[BYTES];
+	struct ibv_mr *mr = need(ibv_reg_mr(pd, memory, BYTES, 0), "ibv_reg_mr");
+	struct place a = open_place(devices[1], argv[2]), b = open_place(devices[2], argv[3]);
+
+	returns();
+	algorithms(argv[1], strcmp(argv[4], "rtt") == 0 ? RTT : DCQCN, &a, &b, mr);
+	close_place(&a);
+	close_place(&b);
+	ibv_dereg_mr(mr);
 }
 
 static void on_infiniband(void)
@@ -106,9 +332,9 @@ int main(int argc, char **argv)
 
 	context = need(devices[0] ? ibv_open_device(devices[0]) : NULL, "ibv_open_device");
 	pd = need(ibv_alloc_pd(context), "ibv_alloc_pd");
-	cq = need(ibv_create_cq(context, 16, NULL, NULL, 0), "ibv_create_cq");
-	if (argc == 1)
-		clauses();
+	cq = need(ibv_create_cq(context, 64, NULL, NULL, 0), "ibv_create_cq");
+	if (argc == 5)
+		clauses(devices, argv);
 	else if (strcmp(argv[1], "ib") == 0)
 		on_infiniband();
 	else

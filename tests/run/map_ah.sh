@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Shows that mlx5dv_map_ah_to_qp does on the software NIC what its manual page says, in rdma-core's
 # libmlx5 as it is and in librig5_mlx5dv.so, which exports that and ibv_destroy_ah and nothing else.
-# By one program, linked with either, on Ethernet, on InfiniBand, and without the capability.
+# By one program, linked with either, on Ethernet, on InfiniBand, and without the capability; what a
+# destination has is asked of the process, while it sends there.
 set -u
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
@@ -15,15 +16,20 @@ for program in run_map_ah run_map_ah_dropin; do
 	uses=$(ldd "$build/tests/$program" | grep -c librig5_mlx5dv)
 	[[ $program == run_map_ah ]] && wanted=0 || wanted=1
 	((uses == wanted)) || fail "$program is linked with the wrong library"
-	while IFS='|' read -r nic word; do
-		echo "$program $nic"
+	while IFS='|' read -r words nics; do
+		options=()
+		for nic in $nics; do
+			options+=(--nic "$nic")
+		done
+		echo "$program $nics"
 		# shellcheck disable=SC2086
-		timeout 60 "$rig5" run --nic "$nic" -- "$build/tests/$program" $word ||
-			fail "$program on $nic"
-	done <<-'END'
-		addr=127.61.58.1|
-		addr=127.61.58.1,ahmap=off|off
-		ll=ib,lid=58|ib
+		timeout 60 "$rig5" run "${options[@]}" -- "$build/tests/$program" $words ||
+			fail "$program on $nics"
+	done <<-END
+		$rig5 127.61.58.2 127.61.58.3 dcqcn|addr=127.61.58.1 addr=127.61.58.2 addr=127.61.58.3
+		$rig5 127.61.58.2 127.61.58.3 rtt|addr=127.61.58.1,cc=rtt addr=127.61.58.2 addr=127.61.58.3
+		off|addr=127.61.58.1,ahmap=off
+		ib|ll=ib,lid=58
 	END
 done
 ((failures == 0))

@@ -28,61 +28,92 @@ static struct rig_ah *own_handle(void)
 	return handle(soft.nic, &self.address);
 }
 
-static void mapped_and_again(void **state)
-{
-	struct rig_ah *ah;
-
-	(void)state;
-	soft_pair();
-	ah = own_handle();
-	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), 0);
-	/* A duplicate is ignored, whatever the queue pair, even one that does not exist. */
-	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.b.qp)), 0);
-	assert_int_equal(rig_ah_map_to_qp(ah, 0xfffffe), 0);
-	assert_int_equal(rig_ah_destroy(ah), 0);
-	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), -EINVAL);
-}
-
-/* What the NIC says of the destination of every handle here: is it mapped, and to what. */
-static bool is_mapped(enum rig_cc *cc)
+/* What the NIC says of the one destination of all handles here; false: it has none. */
+static bool destination(struct rig_flow *flow)
 {
 	struct rig_flow flows[16];
 	int count = rig_nic_flows(soft.nic, flows, 16);
 
 	for (int i = 0; i < count && i < 16; i++) {
-		*cc = flows[i].cc;
-		if (flows[i].qp == 0 && flows[i].mapped)
+		*flow = flows[i];
+		if (flow->qp == 0)
 			return true;
 	}
 	return false;
 }
 
+static void expect_mapped_to(enum rig_cc wanted)
+{
+	struct rig_flow flow;
+
+	assert_true(destination(&flow));
+	assert_true(flow.mapped);
+	assert_int_equal(flow.cc, wanted);
+}
+
+/* It has the port's default. */
+static void expect_not_mapped(void)
+{
+	struct rig_flow flow;
+
+	if (!destination(&flow))
+		return;
+	assert_false(flow.mapped);
+	assert_int_equal(flow.cc, RIG_CC_DCQCN);
+}
+
+/* Connects it to itself, and both agree on that algorithm. */
+static void agree(const struct soft_side *side, enum rig_cc algorithm)
+{
+	struct rig_endpoint self;
+
+	assert_int_equal(rig_qp_endpoint(side->qp, &self), 0);
+	self.ece = rig_ece_prefer(self.ece, algorithm);
+	assert_int_not_equal(self.ece, 0);
+	assert_int_equal(rig_qp_set_ece(side->qp, self.ece), 0);
+	assert_int_equal(rig_qp_connect(side->qp, RIG_LOCAL, &self, NULL), 0);
+	assert_int_equal(rig_ece_cc(rig_qp_ece(side->qp)), algorithm);
+}
+
+/* a has agreed on RTT, b on DCQCN. */
+static void two_that_agreed(void)
+{
+	soft_sides(16, 16);
+	agree(&soft.a, RIG_CC_RTT);
+	agree(&soft.b, RIG_CC_DCQCN);
+}
+
+static void mapped_and_again(void **state)
+{
+	struct rig_ah *ah;
+
+	(void)state;
+	two_that_agreed();
+	ah = own_handle();
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), 0);
+	/* A duplicate is ignored, whatever the queue pair, even one that does not exist. */
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.b.qp)), 0);
+	expect_mapped_to(RIG_CC_RTT);
+	assert_int_equal(rig_ah_map_to_qp(ah, 0xfffffe), 0);
+	expect_mapped_to(RIG_CC_RTT);
+	assert_int_equal(rig_ah_destroy(ah), 0);
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), -EINVAL);
+	expect_not_mapped();
+}
+
 /* The destination has the algorithm that the queue pair's ECE chose, until the handle goes. */
 static void the_destination_shows_it(void **state)
 {
-	static const enum rig_cc wishes[] = {RIG_CC_RTT, RIG_CC_DCQCN};
-	enum rig_cc cc;
-
 	(void)state;
-	soft_sides(16, 16);
-	assert_false(is_mapped(&cc));
+	two_that_agreed();
+	expect_not_mapped();
 	for (int i = 0; i < 2; i++) {
-		struct soft_side *side = i ? &soft.b : &soft.a;
-		struct rig_endpoint self;
-		struct rig_ah *ah;
+		struct rig_ah *ah = own_handle();
 
-		assert_int_equal(rig_qp_endpoint(side->qp, &self), 0);
-		self.ece = rig_ece_prefer(self.ece, wishes[i]);
-		assert_int_not_equal(self.ece, 0);
-		assert_int_equal(rig_qp_set_ece(side->qp, self.ece), 0);
-		assert_int_equal(rig_qp_connect(side->qp, RIG_LOCAL, &self, NULL), 0);
-		assert_int_equal(rig_ece_cc(rig_qp_ece(side->qp)), wishes[i]);
-		ah = handle(soft.nic, &self.address);
-		assert_int_equal(rig_ah_map_to_qp(ah, self.qp), 0);
-		assert_true(is_mapped(&cc));
-		assert_int_equal(cc, wishes[i]);
+		assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(i ? soft.b.qp : soft.a.qp)), 0);
+		expect_mapped_to(i ? RIG_CC_DCQCN : RIG_CC_RTT);
 		assert_int_equal(rig_ah_destroy(ah), 0);
-		assert_false(is_mapped(&cc));
+		expect_not_mapped();
 	}
 }
 
@@ -92,13 +123,16 @@ static void clean_after_destroy(void **state)
 	struct rig_ah *ah;
 
 	(void)state;
-	soft_pair();
+	two_that_agreed();
 	ah = own_handle();
 	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), 0);
 	assert_int_equal(rig_ah_destroy(ah), 0);
 	ah = own_handle();
+	expect_not_mapped();
 	assert_int_equal(rig_ah_map_to_qp(ah, 0xfffffe), -EINVAL);
-	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.a.qp)), 0);
+	expect_not_mapped();
+	assert_int_equal(rig_ah_map_to_qp(ah, rig_qp_number(soft.b.qp)), 0);
+	expect_mapped_to(RIG_CC_DCQCN);
 }
 
 /* And with nothing else. */
@@ -108,13 +142,15 @@ static void queue_pair_destroyed(void **state)
 	uint32_t number;
 
 	(void)state;
-	soft_pair();
+	two_that_agreed();
 	ah = own_handle();
 	number = rig_qp_number(soft.b.qp);
 	assert_int_equal(rig_ah_map_to_qp(ah, number), 0);
 	assert_int_equal(rig_qp_destroy(soft.b.qp), 0);
 	soft.b.qp = NULL;
+	expect_mapped_to(RIG_CC_DCQCN);
 	assert_int_equal(rig_ah_map_to_qp(ah, number), 0);
+	expect_mapped_to(RIG_CC_DCQCN);
 	assert_int_equal(rig_ah_map_to_qp(own_handle(), number), -EINVAL);
 }
 

@@ -51,7 +51,7 @@ enum {
 	ROCE_IETH_BYTES = 4,
 	ROCE_DETH_BYTES = 8,
 	ROCE_XRCETH_BYTES = 4,
-	ROCE_DCETH_BYTES = 24,
+	ROCE_DCETH_BYTES = 20,
 	ROCE_CNP_PAYLOAD_BYTES = 16, /* reserved bytes after a CNP's BTH */
 	ROCE_PROBE_BYTES = 40,       /* the payload of a round trip probe */
 	ROCE_MASKS_BYTES = 16, /* the payload of an atomic with masks */
@@ -100,9 +100,11 @@ enum {
 	/* our own, see roce_opcode.def */
 	ROCE_DCETH_KEY_OFF = 0,
 	ROCE_DCETH_SESSION_OFF = 8,
-	ROCE_DCETH_INITIATOR_OFF = 17,
-	ROCE_DCETH_FIRST_PSN_OFF = 21,
+	ROCE_DCETH_INITIATOR_OFF = 14,
+	ROCE_DCETH_FIRST_PSN_OFF = 17,
 };
+
+#define ROCE_DC_SESSION_MASK 0xffffffffffffull /* 48 bits; their order is that of serial numbers */
 
 /*
  * The payload of a round trip probe, and of its answer:

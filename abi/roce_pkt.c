@@ -50,7 +50,7 @@ static void decode_extended(struct roce_pkt *pkt, const uint8_t *bth,
 	if (info->headers & ROCE_H_DCETH) {
 		h = bth + ROCE_BTH_BYTES;
 		pkt->dceth.key = be64_load(h + ROCE_DCETH_KEY_OFF);
-		pkt->dceth.session = be64_load(h + ROCE_DCETH_SESSION_OFF);
+		pkt->dceth.session = be64_load(h + ROCE_DCETH_SESSION_OFF) >> 16;
 		pkt->dceth.initiator = be24_load(h + ROCE_DCETH_INITIATOR_OFF);
 		pkt->dceth.first_psn = be24_load(h + ROCE_DCETH_FIRST_PSN_OFF);
 	}
@@ -153,11 +153,9 @@ static void encode_extended(uint8_t *dst, const struct roce_pkt *pkt,
 	if (info->headers & ROCE_H_DCETH) {
 		h = dst + ROCE_BTH_BYTES;
 		be64_store(h + ROCE_DCETH_KEY_OFF, pkt->dceth.key);
-		be64_store(h + ROCE_DCETH_SESSION_OFF, pkt->dceth.session);
-		be32_store(h + ROCE_DCETH_INITIATOR_OFF - 1,
-			   pkt->dceth.initiator & ROCE_QPN_MASK);
-		be32_store(h + ROCE_DCETH_FIRST_PSN_OFF - 1,
-			   pkt->dceth.first_psn & ROCE_PSN_MASK);
+		be64_store(h + ROCE_DCETH_SESSION_OFF, pkt->dceth.session << 16);
+		be24_store(h + ROCE_DCETH_INITIATOR_OFF, pkt->dceth.initiator);
+		be24_store(h + ROCE_DCETH_FIRST_PSN_OFF, pkt->dceth.first_psn);
 	}
 	if (info->headers & ROCE_H_RETH) {
 		h = dst + info->reth_off;

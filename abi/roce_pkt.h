@@ -48,7 +48,7 @@ struct roce_pkt {
 	uint32_t srqn; /* 24 bits: of an XRC request */
 	struct {
 		uint64_t key;
-		uint64_t session;
+		uint64_t session;   /* 48 bits */
 		uint32_t initiator; /* 24 bits */
 		uint32_t first_psn; /* 24 bits */
 	} dceth;

@@ -139,9 +139,9 @@ bool host_interface_find(const uint8_t gid[static 16], struct host_interface *in
 
 uint32_t host_interface_mtu(uint32_t mtu_bytes, bool ipv4)
 {
-	/* The most that goes around a full payload: of XRC, a RETH and immediate data. */
+	/* The most that goes around a full payload: of DC, a RETH and immediate data. */
 	uint32_t around = (ipv4 ? ROCE_IPV4_BYTES : ROCE_IPV6_BYTES) + ROCE_UDP_BYTES +
-			  ROCE_BTH_BYTES + ROCE_XRCETH_BYTES + ROCE_RETH_BYTES + ROCE_IMM_BYTES +
+			  ROCE_BTH_BYTES + ROCE_DCETH_BYTES + ROCE_RETH_BYTES + ROCE_IMM_BYTES +
 			  ROCE_ICRC_BYTES;
 
 	for (uint32_t mtu = ROCE_MTU_MAX_BYTES; mtu >= 256; mtu /= 2)

@@ -40,7 +40,7 @@ enum {
 	SHM_POOL_BYTES = 4 << 20,
 	SHM_CELL_COUNT = SHM_POOL_BYTES / SHM_CELL_BYTES,
 	SHM_LEFT_MAX = 64,
-	SHM_VERSION = 5,
+	SHM_VERSION = 6,
 };
 
 #define SHM_MAGIC          0x74726f7035676972ull /* "rig5port" */

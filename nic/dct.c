@@ -346,13 +346,20 @@ static void refuse(struct nic *nic, struct nic_qp *dct, uint32_t initiator, uint
 	nic_resp_owe_nak(nic, dct, (uint8_t)(ROCE_SYNDROME_RNR | dct->params.min_rnr_timer), psn);
 }
 
+static bool is_older(uint64_t session, uint64_t than)
+{
+	uint64_t ahead = (than - session) & ROCE_DC_SESSION_MASK;
+
+	return ahead != 0 && ahead <= ROCE_DC_SESSION_MASK / 2;
+}
+
 /* The responder of the session that the request is of; NULL: it is late, or refused. */
 static struct nic_qp *responder_of(struct nic *nic, struct nic_qp *dct, const uint8_t *dceth,
 				   const struct nic_rx *rx)
 {
 	static const uint8_t here[16];
 	const uint8_t *sgid = rx->sgid ? rx->sgid : here;
-	uint64_t session = be64_load(dceth + ROCE_DCETH_SESSION_OFF);
+	uint64_t session = be64_load(dceth + ROCE_DCETH_SESSION_OFF) >> 16;
 	uint32_t initiator = be24_load(dceth + ROCE_DCETH_INITIATOR_OFF);
 	uint32_t first_psn = be24_load(dceth + ROCE_DCETH_FIRST_PSN_OFF);
 	struct nic_dcr *dcr = find(nic, dct, initiator, sgid);
@@ -364,7 +371,7 @@ static struct nic_qp *responder_of(struct nic *nic, struct nic_qp *dct, const ui
 		refuse(nic, dct, initiator, first_psn, rx);
 		return NULL;
 	}
-	if (!fresh && session < dcr->session && nic->now_ns - dcr->used_ns < LIFETIME_NS) {
+	if (!fresh && is_older(session, dcr->session) && nic->now_ns - dcr->used_ns < LIFETIME_NS) {
 		nic->counters.rx_duplicate++;
 		return NULL;
 	}

@@ -33,7 +33,8 @@ static void forge_dceth(struct fuzz_in *in, struct roce_pkt *pkt)
 	uint8_t how = fuzz_u8(in);
 
 	pkt->dceth.key = FAKE_DC_KEY ^ (how >> 6 == 3 ? fuzz_u64(in) : 0);
-	pkt->dceth.session = how & 0x20 ? fuzz_u64(in) : world.w->now_ns + (how >> 2 & 7) - 2;
+	pkt->dceth.session =
+	    how & 0x20 ? fuzz_u64(in) : (world.w->now_ns >> 8) + (how >> 2 & 7) - 2;
 	pkt->dceth.initiator = (world.pair.a.qpn + (how & 3)) & ROCE_QPN_MASK;
 	pkt->dceth.first_psn = near_psn(in, 0) & ROCE_PSN_MASK;
 }

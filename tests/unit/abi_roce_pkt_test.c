@@ -41,7 +41,7 @@ static struct roce_pkt random_pkt(struct base_prng *prng, uint8_t opcode)
 		p.srqn = base_prng_u64(prng) & ROCE_QPN_MASK;
 	if (headers & ROCE_H_DCETH) {
 		p.dceth.key = base_prng_u64(prng);
-		p.dceth.session = base_prng_u64(prng);
+		p.dceth.session = base_prng_u64(prng) & ROCE_DC_SESSION_MASK;
 		p.dceth.initiator = base_prng_u64(prng) & ROCE_QPN_MASK;
 		p.dceth.first_psn = base_prng_u64(prng) & ROCE_PSN_MASK;
 	}

@@ -172,6 +172,8 @@ static void exactly_once(uint64_t seed, bool network)
 	int turns = 0;
 
 	base_prng_seed(&prng, seed);
+	/* The numbers of sessions begin again under way. */
+	c.w->nics[0]->dc_session = ROCE_DC_SESSION_MASK - 20;
 	if (network)
 		make_network(c.w);
 	c.src = fake_region(c.w, 0, 1 << 20, NIC_ACCESS_LOCAL_WRITE_F);

@@ -82,6 +82,12 @@ int host_stats_find(struct host_stats_names *names, bool everybody)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+enum asked {
+	ASK_DONE,    /* it has answered, or will not */
+	ASK_TO_SEND, /* its queue is full */
+	ASK_WAITING,
+};
+
 struct ask {
 	int fd;
 	uint32_t from;
@@ -92,7 +98,7 @@ struct ask {
 	/* The group. */
 	const char (*names)[HOST_STATS_NAME_BYTES];
 	uint32_t count;
-	bool waiting[GROUP];
+	uint8_t asked[GROUP]; /* enum asked */
 	struct stats_reply reply;
 };
 
@@ -137,13 +143,14 @@ static void send_to(struct ask *ask, uint32_t i)
 	struct sockaddr_un addr;
 	socklen_t len = address_of(&addr, ask->names[i]);
 
-	ask->waiting[i] = false;
+	ask->asked[i] = ASK_WAITING;
 	if (sendto(ask->fd, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL,
 		   (struct sockaddr *)&addr, len) == sizeof(request))
-		ask->waiting[i] = true;
-	else if (errno == ECONNREFUSED)
+		return;
+	ask->asked[i] = errno == EAGAIN || errno == ENOBUFS ? ASK_TO_SEND : ASK_DONE;
+	if (errno == ECONNREFUSED)
 		ask->missed->gone++;
-	else
+	else if (ask->asked[i] == ASK_DONE)
 		ask->missed->silent++;
 }
 
@@ -178,10 +185,10 @@ static bool receive_one(struct ask *ask)
 
 	if (got < 0)
 		return false;
-	if (i >= ask->count || !ask->waiting[i])
+	if (i >= ask->count || ask->asked[i] != ASK_WAITING)
 		return true;
 	request = request_of(ask, i);
-	ask->waiting[i] = false;
+	ask->asked[i] = ASK_DONE;
 	if (msg.msg_flags & MSG_TRUNC || !sender_of(&msg, &cred) ||
 	    (cred.uid != geteuid() && geteuid() != 0) ||
 	    !stats_reply_check(&ask->reply, (size_t)got, &request)) {
@@ -214,11 +221,11 @@ static uint32_t count_waiting(struct ask *ask, bool look)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < ask->count; i++) {
-		if (look && ask->waiting[i] && is_gone(ask->names[i])) {
-			ask->waiting[i] = false;
+		if (look && ask->asked[i] != ASK_DONE && is_gone(ask->names[i])) {
+			ask->asked[i] = ASK_DONE;
 			ask->missed->gone++;
 		}
-		count += ask->waiting[i];
+		count += ask->asked[i] != ASK_DONE;
 	}
 	return count;
 }
@@ -228,12 +235,12 @@ static void ask_group(struct ask *ask, uint64_t until_ns)
 {
 	struct pollfd pollfd = {.fd = ask->fd, .events = POLLIN};
 
-	for (uint32_t i = 0; i < ask->count; i++)
-		send_to(ask, i);
-	while (count_waiting(ask, false) != 0) {
-		uint64_t now_ns = host_now_ns();
-
-		if (now_ns >= until_ns)
+	memset(ask->asked, ASK_TO_SEND, sizeof(ask->asked));
+	for (;;) {
+		for (uint32_t i = 0; i < ask->count; i++)
+			if (ask->asked[i] == ASK_TO_SEND)
+				send_to(ask, i);
+		if (count_waiting(ask, false) == 0 || host_now_ns() >= until_ns)
 			break;
 		if (poll(&pollfd, 1, LOOK_MS) > 0)
 			while (receive_one(ask))

@@ -246,6 +246,43 @@ static void test_who_does_not_answer(void **state)
 		;
 }
 
+/* Whose queue is full is asked again, as long as there is time. */
+static void test_a_full_queue(void **state)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct child child = child_start(true);
+	struct host_stats_missed missed;
+	char name[HOST_STATS_NAME_BYTES];
+	struct seen seen;
+	socklen_t len;
+	int status, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+	(void)state;
+	do
+		ask(&seen, PATIENCE_MS);
+	while (seen.pid != (uint32_t)child.pid);
+	memcpy(name, seen.name, sizeof(name));
+	memcpy(addr.sun_path + 1, name, strlen(name));
+	len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+	kill(child.pid, SIGSTOP);
+	assert_int_equal(waitpid(child.pid, &status, WUNTRACED), child.pid);
+	while (sendto(fd, "", 1, 0, (struct sockaddr *)&addr, len) == 1)
+		;
+	assert_int_equal(errno, EAGAIN);
+	if (fork() == 0) {
+		usleep(100000);
+		kill(child.pid, SIGCONT);
+		_exit(0);
+	}
+	missed = ask_name(name, PATIENCE_MS, &seen);
+	assert_int_equal(missed.silent + missed.gone + missed.refused, 0);
+	assert_int_equal(seen.answers, 1);
+	close(fd);
+	child_kill(&child);
+	while (wait(NULL) > 0)
+		;
+}
+
 /* A socket that takes questions and answers none. */
 static int silent_open(char name[static HOST_STATS_NAME_BYTES], unsigned int i)
 {
@@ -490,7 +527,7 @@ static void test_another_users_answer(void **state)
 
 /* ---- nonsense for a question ----------------------------------------------------------------- */
 
-static unsigned int fds_of(const char *thread)
+static unsigned int count_fds(const char *thread)
 {
 	/* It has a table of its own, which procfs shows as its task's. */
 	char path[64], name[32];
@@ -517,6 +554,22 @@ static unsigned int fds_of(const char *thread)
 		closedir(fds);
 	}
 	closedir(tasks);
+	return count;
+}
+
+/* When they have settled: a new thread has its maker's name for a moment. */
+static unsigned int fds_of(const char *thread)
+{
+	unsigned int before, count;
+
+	while (count_fds("rig5-engine") == 0)
+		usleep(1000);
+	count = count_fds(thread);
+	do {
+		before = count;
+		usleep(20000);
+		count = count_fds(thread);
+	} while (count != before);
 	return count;
 }
 
@@ -600,6 +653,7 @@ int main(void)
 	    SOFT_TEST(test_leaving),
 	    SOFT_TEST(test_ending),
 	    SOFT_TEST(test_who_does_not_answer),
+	    SOFT_TEST(test_a_full_queue),
 	    SOFT_TEST(test_who_is_behind_the_silent),
 	    SOFT_TEST(test_fork),
 	    SOFT_TEST(test_another_user),

@@ -58,15 +58,16 @@ sanitized: packages
 	@scripts/run_tests.sh $(BUILD)-asan -LE '^(tidy|setup|interop|long)$$'
 
 # The thread sanitizer, over what has threads: the core, the simulator and the histories have none.
-# Left out: host_port, whose children are forked from a process with threads and start threads, which
-# the sanitizer's runtime cannot; hostile_port, one of whose members writes over everybody's memory on
-# purpose; dmabuf, which stands in for calls of libc that the runtime makes while it starts; and
-# tools.hostile, whose lies have to come before the end of a transfer that a slow relay may miss.
+# Left out: host_port and proc.stats, whose children are forked from a process with threads and start
+# threads, which the sanitizer's runtime cannot; hostile_port, one of whose members writes over
+# everybody's memory on purpose; dmabuf, which stands in for calls of libc that the runtime makes while
+# it starts; and tools.hostile, whose lies have to come before the end of a transfer that a slow relay
+# may miss.
 raced: packages
 	@$(call configure,$(BUILD)-tsan,-DRIG5_SANITIZE=thread)
 	@$(call compile,$(BUILD)-tsan)
 	@scripts/run_tests.sh $(BUILD)-tsan -L '^(unit|proc|tools)$$' \
-		-E '^(proc\.(dmabuf|host_port|hostile_port)|tools\.hostile|unit\.(abi|base|fault|nic|kern)_.*)$$'
+		-E '^(proc\.(dmabuf|host_port|hostile_port|stats)|tools\.hostile|unit\.(abi|base|fault|nic|kern)_.*)$$'
 
 bench: packages
 	@scripts/install_packages.sh $(packages_bench)

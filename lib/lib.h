@@ -312,7 +312,9 @@ struct rig_srq {
 
 	/* The poster's line. */
 	_Alignas(LIB_LINE_BYTES) char *ring;
-	uint16_t *freed;	 /* [slot_count], a ring of slots */
+	/* [slot_count], a ring of slots. Between the poster's read of an element and the poller's
+	 * next write of it lies a receive that the NIC has completed. */
+	_Atomic uint16_t *freed;
 	uint32_t slot_mask;
 	uint32_t head;
 	uint32_t tail;
@@ -416,7 +418,8 @@ static inline void lib_srq_give(struct rig_srq *srq, uint16_t slot)
 {
 	uint32_t put = atomic_load_explicit(&srq->freed_put, memory_order_relaxed);
 
-	srq->freed[put & srq->slot_mask] = (uint16_t)(slot & srq->slot_mask);
+	atomic_store_explicit(&srq->freed[put & srq->slot_mask],
+			      (uint16_t)(slot & srq->slot_mask), memory_order_relaxed);
 	atomic_store_explicit(&srq->freed_put, put + 1, memory_order_release);
 }
 

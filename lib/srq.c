@@ -37,7 +37,7 @@ static int srq_memory_alloc(struct rig_srq *srq, uint32_t slots)
 		return lib_fail(ENOMEM, "rig_srq_create: no memory for a ring of %zu bytes",
 				srq->ring_bytes);
 	}
-	srq->freed = (uint16_t *)(void *)(srq->ring + bytes);
+	srq->freed = (_Atomic uint16_t *)(void *)(srq->ring + bytes);
 	srq->slot_mask = slots - 1;
 	srq->tail = slots - 1;
 	for (uint32_t i = 0; i < slots; i++) {

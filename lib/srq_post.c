@@ -17,7 +17,8 @@ static void take_freed(struct rig_srq *srq)
 	uint32_t put = atomic_load_explicit(&srq->freed_put, memory_order_acquire);
 
 	while (srq->freed_taken != put) {
-		uint16_t slot = srq->freed[srq->freed_taken++ & srq->slot_mask];
+		uint16_t slot = atomic_load_explicit(
+		    &srq->freed[srq->freed_taken++ & srq->slot_mask], memory_order_relaxed);
 
 		slot_at(srq, srq->tail)->next_wqe_index = be16_from(slot);
 		srq->tail = slot;

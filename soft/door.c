@@ -208,10 +208,14 @@ static int door_poll(void *ctx, struct pollfd *fds, nfds_t count, int timeout_ms
 static ssize_t door_sysfs_read(void *ctx, const char *path, char *buf, size_t size)
 {
 	struct soft_door *door = ctx;
+	ssize_t got;
 
 	if (soft_port_forked(door->port))
 		return -ENODEV;
-	return kern_sysfs_read(door->port->kern, path, buf, size);
+	soft_port_lock(door->port);
+	got = kern_sysfs_read(door->port->kern, path, buf, size);
+	soft_port_unlock(door->port);
+	return got;
 }
 
 static int door_sysfs_list(void *ctx, const char *path, unsigned int index, char *name, size_t size)

@@ -126,17 +126,20 @@ static void own_disguise(void)
 
 static enum ibv_qp_type qp_type(uint32_t transport)
 {
-	return transport == OP_RC   ? IBV_QPT_RC
-	       : transport == OP_UC ? IBV_QPT_UC
-	       : transport == OP_UD ? IBV_QPT_UD
-	       : transport == OP_DC ? IBV_QPT_DRIVER
-				    : IBV_QPT_XRC_SEND;
+	return transport == OP_RC    ? IBV_QPT_RC
+	       : transport == OP_UC  ? IBV_QPT_UC
+	       : transport == OP_UD  ? IBV_QPT_UD
+	       : transport == OP_DC  ? IBV_QPT_DRIVER
+	       : transport == OP_RAW ? IBV_QPT_RAW_PACKET
+				     : IBV_QPT_XRC_SEND;
 }
 
 static uint64_t send_ops(uint32_t transport)
 {
-	uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	uint64_t ops = IBV_QP_EX_WITH_SEND;
 
+	if (transport != OP_RAW)
+		ops |= IBV_QP_EX_WITH_SEND_WITH_IMM;
 	if (transport & OP_CONNECTED)
 		ops |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 	if (transport & OP_RELIABLE)
@@ -173,15 +176,18 @@ static void qp_fail(struct ibv_qp *qp, uint32_t transport)
 
 	need_0(ibv_query_gid(own.context, 1, 0, &attr.ah_attr.grh.dgid) ? errno : 0, "the GID");
 	qp_step(qp, &attr, IBV_QPS_INIT,
-		IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-		    (has_peer & (connected ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY)));
+		transport == OP_RAW
+		    ? IBV_QP_PORT
+		    : IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			  (has_peer & (connected ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY)));
 	qp_step(qp, &attr, IBV_QPS_RTR,
 		(connected & IBV_QP_PATH_MTU) |
 		    (connected & has_peer & (IBV_QP_AV | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)) |
 		    (responds & (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)));
 	qp_step(qp, &attr, IBV_QPS_RTS,
-		IBV_QP_SQ_PSN | (reliable & (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					     IBV_QP_MAX_QP_RD_ATOMIC)));
+		(transport == OP_RAW ? 0 : IBV_QP_SQ_PSN) |
+		    (reliable & (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				 IBV_QP_MAX_QP_RD_ATOMIC)));
 	qp_step(qp, &attr, IBV_QPS_ERR, 0);
 }
 
@@ -620,11 +626,12 @@ static const struct key_op {
 
 static const char *transport_name(uint32_t transport)
 {
-	return transport == OP_RC   ? "rc"
-	       : transport == OP_UC ? "uc"
-	       : transport == OP_UD ? "ud"
-	       : transport == OP_DC ? "dc"
-				    : "xrc";
+	return transport == OP_RC    ? "rc"
+	       : transport == OP_UC  ? "uc"
+	       : transport == OP_UD  ? "ud"
+	       : transport == OP_DC  ? "dc"
+	       : transport == OP_RAW ? "raw"
+				     : "xrc";
 }
 
 /* hide_opaque - a copy's entry holds key and address of memory that libmlx5 keeps for itself, which
@@ -766,6 +773,8 @@ int main(void)
 	record_ops(OP_UD);
 	record_ops(OP_XRC);
 	record_ops(OP_DC);
+	for (uint32_t i = 0; i < 2 * WQE_FRAMES; i++)
+		record(OP_RAW, i % 2, &wqe_frames[i / 2], NULL);
 	for (uint32_t i = 0; i < WQE_RECEIVES; i++)
 		record_receive(&wqe_receives[i]);
 	return 0;

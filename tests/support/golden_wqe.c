@@ -16,7 +16,8 @@ static uint32_t transport_of(const char *name)
 	static const struct {
 		const char *name;
 		uint32_t transport;
-	} rows[] = {{"rc", OP_RC}, {"uc", OP_UC}, {"ud", OP_UD}, {"xrc", OP_XRC}, {"dc", OP_DC}};
+	} rows[] = {{"rc", OP_RC},   {"uc", OP_UC}, {"ud", OP_UD},
+		    {"xrc", OP_XRC}, {"dc", OP_DC}, {"raw", OP_RAW}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(rows[i].name, name))
@@ -30,6 +31,9 @@ static const struct wqe_op *op_of(const char *name)
 	for (size_t i = 0; i < WQE_OPS; i++)
 		if (!strcmp(wqe_ops[i].name, name))
 			return &wqe_ops[i];
+	for (size_t i = 0; i < WQE_FRAMES; i++)
+		if (!strcmp(wqe_frames[i].name, name))
+			return &wqe_frames[i];
 	return NULL;
 }
 

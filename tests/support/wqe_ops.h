@@ -63,6 +63,7 @@ enum {
 	OP_UD = 4,
 	OP_XRC = 8,
 	OP_DC = 16, /* an initiator; libmlx5 posts to it in the new way only */
+	OP_RAW = 32,
 	OP_CONNECTED = OP_RC | OP_UC | OP_XRC | OP_DC,
 	OP_RELIABLE = OP_RC | OP_XRC | OP_DC,
 	OP_ANY = OP_CONNECTED | OP_UD
@@ -166,6 +167,19 @@ static const struct wqe_op wqe_ops[] = {
 };
 
 enum { WQE_OPS = sizeof(wqe_ops) / sizeof(wqe_ops[0]) };
+
+/* Of raw packet queue pairs: whole frames, behind an Ethernet segment. */
+static const struct wqe_op wqe_frames[] = {
+    {"frame", OP_SEND, OP_RAW, OP_SIGNAL_F, 1, {100}},
+    {"frame_unsignaled", OP_SEND, OP_RAW, 0, 1, {100}},
+    {"frame_solicited", OP_SEND, OP_RAW, OP_SIGNAL_F | OP_SOLICITED_F, 1, {100}},
+    {"frame_3_pieces", OP_SEND, OP_RAW, OP_SIGNAL_F, 3, {14, 1, 985}},
+    {"frame_inline_60", OP_SEND, OP_RAW, OP_SIGNAL_F | OP_INLINE_F, 1, {60}},
+    {"frame_inline_300", OP_SEND, OP_RAW, OP_SIGNAL_F | OP_INLINE_F, 1, {300}},
+    {"frame_inline_3_pieces", OP_SEND, OP_RAW, OP_SIGNAL_F | OP_INLINE_F, 3, {14, 0, 70}},
+};
+
+enum { WQE_FRAMES = sizeof(wqe_frames) / sizeof(wqe_frames[0]) };
 
 /* Receives. Room for OP_PIECES_MAX in a queue pair's ring, for one less in a shared one. */
 struct wqe_receive {

@@ -10,10 +10,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <linux/errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/prng.h"
 #include "nic/nic_priv.h"
+#include "tests/support/golden_wqe.h"
 #include "tests/support/nic_bed.h"
 
 enum { ETH_BYTES = 14, MTU_BYTES = 4096, ROOM_BYTES = 8192 };
@@ -165,6 +167,77 @@ static void frames_arrive(void **state)
 		assert_int_equal(bed_dst(&t.b)[rows[i].len], 0);
 		bed_close(&t.b);
 	}
+}
+
+/* What is to arrive for an operation that libmlx5 was asked for. */
+static uint32_t frame_of(struct raw *t, const struct wqe_op *op, uint8_t *frame)
+{
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < op->piece_count; i++)
+		for (uint32_t k = 0; k < op->len_bytes[i]; k++, len++)
+			frame[len] = op->flags & OP_INLINE_F ? op_inline_byte(len)
+							     : bed_src(&t->b)[1024 * i + k];
+	return len;
+}
+
+/* libmlx5's entry with our numbers for those that were recorded. */
+static uint16_t post_recorded(struct raw *t, const struct golden_wqe *golden)
+{
+	uint8_t entry[GOLDEN_BYTES_MAX] = {0};
+	const struct wqe_op *op = golden->op;
+	uint16_t index;
+
+	memcpy(entry, golden->raw, golden->bytes);
+	be32_store(entry + 4, t->b.pair.a.qpn << 8 | golden->raw[7]);
+	for (uint32_t i = 0; i < op->piece_count && !(op->flags & OP_INLINE_F); i++) {
+		uint8_t *piece = entry + 32 + 16 * i;
+
+		assert_int_equal(be32_load(piece + 4), OP_LKEY + i);
+		be32_store(piece + 4, t->b.src.key);
+		be64_store(piece + 8, t->b.src.va + 1024 * i);
+	}
+	index = fake_put_blocks(&t->b.pair.a, entry, golden->bytes);
+	fake_ring(&t->b.pair.a);
+	return index;
+}
+
+static void arrives(const struct golden_wqe *golden)
+{
+	struct raw t = raw_open();
+	struct nic_rule all = to(&t.b.pair.b);
+	uint8_t frame[ROOM_BYTES];
+	uint32_t len;
+	uint16_t index;
+
+	rule(&t, &all);
+	make_udp(&t, ROOM_BYTES);
+	len = frame_of(&t, golden->op, frame);
+	receive(&t, &t.b.pair.b, 0, ROOM_BYTES);
+	index = post_recorded(&t, golden);
+	fake_settle(t.b.w);
+	if (golden->op->flags & OP_SIGNAL_F)
+		expect_done(&t.b.pair.a.send_cq, CQE_REQ, index, len);
+	expect_done(&t.b.pair.b.recv_cq, CQE_RESP_SEND, 0, len);
+	assert_memory_equal(bed_dst(&t.b), frame, len);
+	bed_close(&t.b);
+}
+
+/* Each that was recorded, through both of libmlx5's APIs. */
+static void entries_of_libmlx5(void **state)
+{
+	size_t count, frames = 0;
+	struct golden_wqe *golden = golden_wqes(&count);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		if (golden[i].transport != OP_RAW)
+			continue;
+		arrives(&golden[i]);
+		frames++;
+	}
+	assert_int_equal(frames, 2 * WQE_FRAMES);
+	free(golden);
 }
 
 /* Too short, too long; and operations that there are none of. */
@@ -416,15 +489,11 @@ static void any_frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(frames_are_counted),
-	    cmocka_unit_test(frames_arrive),
-	    cmocka_unit_test(bad_entries),
-	    cmocka_unit_test(bad_segment),
-	    cmocka_unit_test(frames_are_lost),
-	    cmocka_unit_test(every_field_counts),
-	    cmocka_unit_test(vlan_and_ipv6),
-	    cmocka_unit_test(priorities),
-	    cmocka_unit_test(limits),
+	    cmocka_unit_test(frames_are_counted), cmocka_unit_test(frames_arrive),
+	    cmocka_unit_test(entries_of_libmlx5), cmocka_unit_test(bad_entries),
+	    cmocka_unit_test(bad_segment),        cmocka_unit_test(frames_are_lost),
+	    cmocka_unit_test(every_field_counts), cmocka_unit_test(vlan_and_ipv6),
+	    cmocka_unit_test(priorities),         cmocka_unit_test(limits),
 	    cmocka_unit_test(any_frame),
 	};
 

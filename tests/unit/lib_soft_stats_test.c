@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows: the counters and flows of the public API say what was done, from any thread, and stay
- * within the room they are given. How: two queue pairs of this process on the software NIC.
+ * within the room they are given; over a network, what congestion control does to a queue pair and
+ * to a destination. How: two queue pairs of this process on the software NIC, or on two of them,
+ * with faults that mark and lose packets.
  */
+#include "tests/support/procs.h"
 #include "tests/support/soft_pair.h"
 
 #include <errno.h>
@@ -10,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { COUNTERS = 64, FLOWS = 200 };
@@ -142,6 +146,176 @@ static void test_from_another_thread(void **state)
 	assert_int_equal(counter("rx_write_requests"), 2000);
 }
 
+/* ---- over a network -------------------------------------------------------------------------- */
+
+#define MUST(call) assert_int_equal(call, 0)
+
+enum { QKEY = 7, ROUNDS = 500 };
+
+/* Another NIC, to which soft.nic's packets go over UDP, marked and lost by chance. */
+static struct rig_nic *far_nic(void **state)
+{
+	struct rig_nic *far;
+	char text[96];
+
+	MUST(rig_close(soft.nic));
+	setenv("RIG5_FAULT", "mark=20%,drop=2%,seed=7", 1);
+	soft_setup(state);
+	unsetenv("RIG5_FAULT");
+	snprintf(text, sizeof(text), "far,addr=%s", proc_new_port());
+	setenv("RIG5_SOFT", text, 1);
+	MUST(rig_open("far", &far));
+	return far;
+}
+
+static uint64_t counter_of(struct rig_nic *nic, const char *name)
+{
+	struct rig_nic *near = soft.nic;
+	uint64_t value;
+
+	soft.nic = nic;
+	value = counter(name);
+	soft.nic = near;
+	return value;
+}
+
+/* A connected pair, soft.a's here and soft.b's at the far NIC; here one algorithm is asked for. */
+static void far_pair(struct rig_nic *far, enum rig_cc algorithm)
+{
+	struct rig_nic *near = soft.nic;
+	struct rig_endpoint here, there;
+
+	soft_sides(16, 16);
+	MUST(rig_qp_destroy(soft.b.qp));
+	MUST(rig_region_destroy(soft.b.region));
+	MUST(rig_cq_destroy(soft.b.cq));
+	MUST(rig_cq_create(far, SOFT_CQE, &soft.b.cq));
+	MUST(rig_region_create(far, soft.b.mem, SOFT_BYTES, RIG_REMOTE_ALL, &soft.b.region));
+	MUST(rig_region_remote(soft.b.region, 0, SOFT_BYTES, &soft.b.remote));
+	MUST(rig_qp_create(soft.b.cq, 16, 16, &soft.b.qp));
+	MUST(rig_qp_endpoint(soft.a.qp, &here));
+	MUST(rig_qp_endpoint(soft.b.qp, &there));
+	here.ece = rig_ece_prefer(here.ece, algorithm);
+	there.ece = rig_ece_prefer(there.ece, algorithm);
+	MUST(rig_qp_connect(soft.a.qp, RIG_REMOTE_ALL, &there, NULL));
+	MUST(rig_qp_connect(soft.b.qp, RIG_REMOTE_ALL, &here, NULL));
+	soft.nic = near;
+}
+
+/* What is sent again, marked and told is counted where it happens, and the rate is there. */
+static void test_a_queue_pair_that_is_told(void **state)
+{
+	struct rig_nic *far = far_nic(state);
+	struct rig_flow here, there;
+	bool held = false;
+
+	far_pair(far, RIG_CC_DCQCN);
+	for (int i = 0; i < ROUNDS; i++) {
+		write_some(1, 16384);
+		MUST(rig_qp_flow(soft.a.qp, &here));
+		held |= here.rate_bps != 0;
+		if (held && here.notices_handled > 1 && here.retransmits > 1)
+			break;
+	}
+	MUST(rig_qp_flow(soft.b.qp, &there));
+	assert_int_equal(here.cc, RIG_CC_DCQCN);
+	assert_true(held);
+	assert_true(here.retransmits > 1 && here.notices_handled > 1);
+	assert_int_equal(here.marks + here.notices_sent, 0);
+	assert_true(there.marks >= there.notices_sent);
+	assert_true(there.notices_sent >= here.notices_handled);
+	assert_int_equal(there.marks, counter_of(far, "np_ecn_marked_roce_packets"));
+	assert_int_equal(there.notices_sent, counter_of(far, "np_cnp_sent"));
+	assert_int_equal(here.notices_handled, counter("rp_cnp_handled"));
+	MUST(rig_close(far));
+}
+
+static void test_a_queue_pair_that_measures(void **state)
+{
+	struct rig_nic *far = far_nic(state);
+	struct rig_flow here = {0};
+
+	far_pair(far, RIG_CC_RTT);
+	/* Within a process, and one pass of both NICs, it can be nothing. */
+	for (int i = 0; i < ROUNDS && here.rtt_ns < 1000; i++) {
+		write_some(1, 16384);
+		MUST(rig_qp_flow(soft.a.qp, &here));
+	}
+	assert_int_equal(here.cc, RIG_CC_RTT);
+	assert_true(here.rtt_ns >= 1000 && here.rtt_ns < 10000000000);
+	assert_true(here.rate_bps != 0);
+	assert_int_equal(here.notices_handled, 0);
+	MUST(rig_close(far));
+}
+
+static struct rig_qp *datagram_qp(struct rig_cq *cq)
+{
+	const struct rig_qp_options options = {.transport = RIG_UD};
+	struct rig_start with = {.qkey = QKEY};
+	struct rig_qp *qp;
+
+	MUST(rig_qp_create_with(cq, 16, 4, &options, &qp));
+	MUST(rig_qp_start(qp, &with));
+	return qp;
+}
+
+/* The destination that the NIC has. */
+static bool destination_of(struct rig_nic *nic, struct rig_flow *flow)
+{
+	struct rig_flow flows[FLOWS];
+	int count = rig_nic_flows(nic, flows, FLOWS);
+
+	for (int i = 0; i < count; i++) {
+		*flow = flows[i];
+		if (flow->qp == 0)
+			return true;
+	}
+	return false;
+}
+
+static void test_a_destination_that_is_told(void **state)
+{
+	struct rig_nic *far = far_nic(state);
+	struct rig_flow here = {0}, there = {0};
+	struct rig_nic_info info;
+	struct rig_entry entry;
+	struct rig_qp *qp;
+	struct rig_cq *cq;
+	uint64_t marks;
+	bool held = false;
+
+	soft_sides(16, 16);
+	MUST(rig_nic_info(far, &info));
+	MUST(rig_cq_create(far, SOFT_CQE, &cq));
+	MUST(rig_qp_destroy(soft.a.qp));
+	soft.a.qp = datagram_qp(soft.a.cq);
+	qp = datagram_qp(cq);
+	entry = soft_entry(&soft.a, RIG_SEND, 0, 1000, 0);
+	entry.remote_qp = rig_qp_number(qp);
+	entry.remote_qkey = QKEY;
+	MUST(rig_ah_create(soft.nic, &info.address, NULL, &entry.ah));
+	for (int i = 0; i < ROUNDS; i++) {
+		soft_post(&soft.a, &entry);
+		soft_done(&soft.a);
+		assert_true(destination_of(soft.nic, &here));
+		held |= here.rate_bps != 0;
+		if (held && here.notices_handled > 1)
+			break;
+	}
+	assert_int_equal(here.cc, RIG_CC_DCQCN);
+	assert_false(here.mapped);
+	assert_memory_equal(here.address.gid, info.address.gid, 16);
+	assert_true(held && here.notices_handled > 1);
+	/* More may come while we ask. */
+	marks = counter_of(far, "np_ecn_marked_roce_packets");
+	assert_true(destination_of(far, &there));
+	assert_memory_equal(there.address.gid, soft.info.address.gid, 16);
+	assert_true(there.notices_sent >= here.notices_handled);
+	assert_true(there.marks >= there.notices_sent);
+	assert_in_range(there.marks, marks, counter_of(far, "np_ecn_marked_roce_packets"));
+	MUST(rig_close(far));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +323,9 @@ int main(void)
 	    SOFT_TEST(test_flows),
 	    SOFT_TEST(test_many_flows),
 	    SOFT_TEST(test_from_another_thread),
+	    SOFT_TEST(test_a_queue_pair_that_is_told),
+	    SOFT_TEST(test_a_queue_pair_that_measures),
+	    SOFT_TEST(test_a_destination_that_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

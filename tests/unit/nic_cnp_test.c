@@ -388,20 +388,43 @@ static void forgotten(void **state)
 	fake_world_free(b.w);
 }
 
-/* The local wire: nothing says that it may be marked, and no notification is for it. */
-static void the_local_wire(void **state)
+/* How many packets of a long write go to the local wire at once. */
+static size_t goes_at_once(enum nic_cc_algorithm algorithm)
 {
-	struct bed b = {.w = fake_world_new(&dcqcn)};
+	struct nic_config config = dcqcn;
+	struct nic_flow_stats stats;
+	struct bed b;
+	size_t count;
 
-	(void)state;
+	config.cc_algorithm = (uint8_t)algorithm;
+	config.line_rate_bps = LINE_BPS / 1000; /* a pace of this would hold it */
+	b = (struct bed){.w = fake_world_new(&config)};
 	fake_pair_connect(b.w, &b.pair, NULL);
 	b.src = fake_region(b.w, 0, 1 << 20, BED_LOCAL);
 	b.dst = fake_region(b.w, 1, 1 << 20, BED_ALL);
-	bed_post(&b, WQE_OP_WRITE, 1024);
-	assert_int_equal(b.w->queue[0]->path.ecn, ROCE_ECN_NOT_ECT);
+	bed_post(&b, WQE_OP_WRITE, 256 * 1024);
+	count = b.w->queue_count;
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(b.w->queue[i]->path.ecn, ROCE_ECN_NOT_ECT);
 	fake_settle(b.w);
-	assert_false(flow_of(&b, &b.pair.a).paced);
+	stats = flow_of(&b, &b.pair.a);
+	assert_false(stats.paced);
+	assert_int_equal(stats.counters.waits, 0);
+	assert_int_equal(counters(&b, 0)->np_cnp_sent + counters(&b, 1)->np_cnp_sent, 0);
 	fake_world_free(b.w);
+	return count;
+}
+
+/* The local wire: nothing says that it may be marked, no notification is for it, and no algorithm
+ * holds it. */
+static void the_local_wire(void **state)
+{
+	size_t count = goes_at_once(NIC_CC_NONE);
+
+	(void)state;
+	assert_true(count > 1);
+	assert_int_equal(goes_at_once(NIC_CC_DCQCN), count);
+	assert_int_equal(goes_at_once(NIC_CC_RTT), count);
 }
 
 /* ---- datagrams ------------------------------------------------------------------------------- */

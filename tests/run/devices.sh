@@ -151,6 +151,22 @@ timeout 30 "$rig5" run "${run_options[@]}" -- ibv_devinfo -d fast7 -v >"$work/in
 try "ibv_devinfo: InfiniBand" field link_layer: InfiniBand
 try "ibv_devinfo: LID" field port_lid: 61
 
+# Eight, each with a PCI device of its own, and what UCX and NCCL choose by.
+run_options=()
+wanted=
+for i in 1 2 3 4 5 6 7 8; do
+	run_options+=(--nic "addr=127.61.3.$i")
+	wanted+="mlx5_$((i - 1)) /sys/devices/pci7269:00/7269:00:0$i.0 -1 lo
+"
+done
+# shellcheck disable=SC2016
+got=$(timeout 30 "$rig5" run "${run_options[@]}" -- sh -c '
+	for name in $(ibv_devices | sed -n "s/^ *\(mlx5_[0-9]*\).*/\1/p"); do
+		device=/sys/class/infiniband/$name/device
+		echo $name $(realpath $device) $(cat $device/numa_node) $(ls $device/net)
+	done' 2>"$work/client")
+[[ $got == "${wanted%?}" ]] || fail "eight NICs: $got $(<"$work/client")"
+
 # Real devices, in a folder that SYSFS_PATH names.
 fake=$work/sysfs
 device=devices/pci0000:00/0000:00:05.0

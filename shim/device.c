@@ -88,7 +88,7 @@ static __attribute__((constructor)) void main_thread_mark(void)
 /* A child starts without ports: its copy of the lock may be held by a thread it does not have. */
 static void forget_parent(void)
 {
-	if (!soft_alive_forked(&process.alive))
+	if (!soft_alive_inherit(&process.alive))
 		return;
 	pthread_mutex_init(&process.lock, NULL);
 	memset(process.ports, 0, sizeof(process.ports));

@@ -3,37 +3,60 @@
 #include "soft/alive.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
 enum { PAGE_BYTES = 4096 };
 
+/* What the page says. */
+enum { FORKED, INHERITING, ALIVE };
+
 int soft_alive_mark(struct soft_alive *alive)
 {
-	void *page;
+	_Atomic char *page;
+	void *made;
 
 	if (alive->page)
 		return 0;
-	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
+	made = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (made == MAP_FAILED)
 		return -errno;
-	if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) < 0) {
+	if (madvise(made, PAGE_BYTES, MADV_WIPEONFORK) < 0) {
 		int error = -errno;
 
-		munmap(page, PAGE_BYTES);
+		munmap(made, PAGE_BYTES);
 		return error;
 	}
+	page = made;
+	*page = ALIVE; /* before anybody can find it empty */
 	alive->page = page;
-	*alive->page = 1;
 	return 0;
 }
 
 bool soft_alive_forked(const struct soft_alive *alive)
 {
-	return alive->page && *(volatile char *)alive->page == 0;
+	const _Atomic char *page = alive->page;
+
+	return page && *page != ALIVE;
+}
+
+bool soft_alive_inherit(struct soft_alive *alive)
+{
+	_Atomic char *page = alive->page;
+	char forked = FORKED;
+
+	if (!page || *page == ALIVE)
+		return false;
+	if (atomic_compare_exchange_strong(page, &forked, INHERITING))
+		return true;
+	while (*page != ALIVE)
+		sched_yield();
+	return false;
 }
 
 void soft_alive_renew(struct soft_alive *alive)
 {
-	*alive->page = 1;
+	*alive->page = ALIVE;
 }

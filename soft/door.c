@@ -276,7 +276,7 @@ static struct {
  * by a thread that it does not have. */
 static void forget_parent(void)
 {
-	if (!soft_alive_forked(&process.alive))
+	if (!soft_alive_inherit(&process.alive))
 		return;
 	pthread_mutex_init(&process.lock, NULL);
 	for (unsigned int i = 0; i < SOFT_NIC_MAX; i++) {

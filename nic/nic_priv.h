@@ -389,8 +389,8 @@ struct nic {
 	uint8_t gids[NIC_GID_COUNT][16];
 	uint32_t gid_live; /* bit: that entry is there */
 	uint32_t attachment_count;
-	struct nic_attachment attachments[NIC_ATTACHMENTS_MAX];
-	struct nic_rule rules[NIC_RULES_MAX]; /* qpn 0: free */
+	struct nic_attachment *attachments; /* NIC_ATTACHMENTS_MAX */
+	struct nic_rule *rules;             /* NIC_RULES_MAX; qpn 0: free */
 
 	uint32_t ece_offer; /* [abi/ece.h] */
 	struct nic_config config;

@@ -107,6 +107,8 @@ static void place_objects(struct arena *arena, const struct nic_config *config, 
 	    arena_take(arena, (size_t)config->qp_count_max << NIC_OPS_LOG2, sizeof(*nic->ops));
 	nic->heap = arena_take(arena, config->qp_count_max, sizeof(*nic->heap));
 	nic->qp_watch = arena_take(arena, config->qp_count_max, sizeof(*nic->qp_watch));
+	nic->attachments = arena_take(arena, NIC_ATTACHMENTS_MAX, sizeof(*nic->attachments));
+	nic->rules = arena_take(arena, NIC_RULES_MAX, sizeof(*nic->rules));
 	nic->cq_watch = arena_take(arena, config->cq_count_max, sizeof(*nic->cq_watch));
 	nic->cong.flows = arena_take(arena, config->qp_count_max, sizeof(*nic->cong.flows));
 	nic->cong.alarms = arena_take(arena, config->qp_count_max, sizeof(*nic->cong.alarms));

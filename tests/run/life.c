@@ -298,6 +298,29 @@ static int main_ends(struct objects *o)
 	pthread_exit(NULL);
 }
 
+static void *open_and_work(void *arg)
+{
+	struct objects *o = arg;
+
+	make(o);
+	return write_once(o) ? o : NULL;
+}
+
+/* A thread with little stack opens the device. */
+static int little_stack(struct objects *o)
+{
+	enum { STACK_BYTES = 64 << 10 };
+	void *result = NULL;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	need(pthread_attr_init(&attr) == 0 && pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 &&
+		 pthread_create(&thread, &attr, open_and_work, o) == 0,
+	     "a thread");
+	pthread_join(thread, &result);
+	return result ? 0 : 16;
+}
+
 /* In the background, without a descriptor of its parents; says how it went in a file. */
 static int daemon_late(struct objects *o)
 {
@@ -345,6 +368,7 @@ static const struct {
     {"nobody_late", nobody},
     {"main_ends", main_ends},
     {"main_ends_late", main_ends},
+    {"little_stack_late", little_stack},
     {"daemon_late", daemon_late},
 };
 

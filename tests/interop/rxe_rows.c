@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rxe_rows.c - the software NIC's core against Linux's Soft-RoCE: every row of the table, in both
- * roles, over a good wire and over four bad ones.
+ * roles, over a good wire and over bad ones.
  *
  *	rxe_rows <folder of the guest's sockets> [part of a name]
  *
@@ -36,6 +36,9 @@ static const struct {
     {", packets reordered", "reorder=25%", true, false},
     {", packets corrupted", "corrupt=8%", true, false},
     {", Linux's queue pair over 65535", "", false, true},
+    {", Linux's queue pair over 65535, packets dropped", "drop=12%", true, true},
+    {", Linux's queue pair over 65535, packets doubled", "duplicate=25%", false, true},
+    {", Linux's queue pair over 65535, packets reordered", "reorder=25%", true, true},
 };
 enum { WIRES = sizeof(wires) / sizeof(wires[0]) };
 

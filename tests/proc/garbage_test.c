@@ -38,7 +38,15 @@ struct target {
 };
 
 enum { ATTACK_SENT, ATTACK_NS, ATTACK_REPLAYS };
-enum { COUNT_ICRC, COUNT_MALFORMED, COUNT_ADDRESS, COUNT_DONE };
+enum {
+	COUNT_ICRC,
+	COUNT_MALFORMED,
+	COUNT_ADDRESS,
+	COUNT_PKEY,
+	COUNT_DUPLICATE,
+	COUNT_NOBODY,
+	COUNT_DONE,
+};
 
 /* ---- the attacker, a process of its own ------------------------------------------------------ */
 
@@ -176,9 +184,10 @@ static size_t make(uint8_t *out, const struct target *target, bool *as_friend)
 		/* The masked bits are in nobody's CRC. */
 		out[len - 1] ^= i / 8 == ROCE_BTH_ECN_OFF;
 		return len;
-	case 3: /* to a number that nobody has */
+	case 3: /* to a number that nobody has, or to all members of a group */
 		len = forged(bth);
 		memset(bth + ROCE_BTH_DQPN_OFF, 0xff, 3);
+		bth[ROCE_BTH_DQPN_OFF + 2] -= (uint8_t)base_prng_below(&attack.prng, 2);
 		return sealed(out, target, true, bth, len);
 	case 4: /* of another partition */
 		len = forged(bth);
@@ -247,6 +256,9 @@ static int counts(struct proc_msg *msg)
 	msg->v[COUNT_ICRC] = udp->rx_drop_icrc;
 	msg->v[COUNT_MALFORMED] = udp->rx_drop_malformed;
 	msg->v[COUNT_ADDRESS] = loop_counters(peer.nic)->rx_drop_address;
+	msg->v[COUNT_PKEY] = loop_counters(peer.nic)->rx_drop_pkey;
+	msg->v[COUNT_DUPLICATE] = loop_counters(peer.nic)->rx_duplicate;
+	msg->v[COUNT_NOBODY] = udp->rx_drop_nobody;
 	msg->v[COUNT_DONE] = peer.links[0].done;
 	return 0;
 }
@@ -329,8 +341,18 @@ static void test_garbage_under_load(void **state)
 	peer_agree(victim, load.a, friend, load.b);
 	peer_agree(victim, earlier.a, old, earlier.b);
 	proc_ok(victim, counts, &msg);
+	print_message(
+	    "dropped: CRC %llu, malformed %llu, address %llu, partition %llu, number %llu; "
+	    "duplicates %llu\n",
+	    (unsigned long long)msg.v[COUNT_ICRC], (unsigned long long)msg.v[COUNT_MALFORMED],
+	    (unsigned long long)msg.v[COUNT_ADDRESS], (unsigned long long)msg.v[COUNT_PKEY],
+	    (unsigned long long)msg.v[COUNT_NOBODY], (unsigned long long)msg.v[COUNT_DUPLICATE]);
 	assert_true(msg.v[COUNT_ICRC] > 0);
+	assert_true(msg.v[COUNT_MALFORMED] > 0);
 	assert_true(msg.v[COUNT_ADDRESS] > 0);
+	assert_true(msg.v[COUNT_PKEY] > 0);
+	assert_true(msg.v[COUNT_NOBODY] > 0);
+	assert_true(msg.v[COUNT_DUPLICATE] > 0);
 }
 
 int main(int argc, char **argv)

@@ -15,11 +15,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+enum { MAGIC = 0x35676972, NOBODY = 65534 };
 
 static char name[64];
 static int listening;
@@ -114,7 +119,7 @@ struct misbehaviour {
 	int want;
 };
 
-static void misbehave(const struct misbehaviour *how)
+static bool misbehave(int at, const struct misbehaviour *how)
 {
 	uint32_t words[2] = {how->magic, how->doors};
 	struct iovec iov = {words, how->bytes};
@@ -124,12 +129,13 @@ static void misbehave(const struct misbehaviour *how)
 	} control = {0};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf};
 	int fd, sent[8];
+	bool went;
 
 	do {
-		fd = accept(listening, NULL, NULL);
+		fd = accept(at, NULL, NULL);
 	} while (fd < 0);
 	for (int i = 0; i < how->fds; i++)
-		sent[i] = listening;
+		sent[i] = at;
 	msg.msg_controllen = how->fds ? CMSG_SPACE((size_t)how->fds * sizeof(int)) : 0;
 	if (how->fds) {
 		struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
@@ -139,14 +145,13 @@ static void misbehave(const struct misbehaviour *how)
 		cmsg->cmsg_len = CMSG_LEN((size_t)how->fds * sizeof(int));
 		memcpy(CMSG_DATA(cmsg), sent, (size_t)how->fds * sizeof(int));
 	}
-	if (how->bytes)
-		assert_int_equal(sendmsg(fd, &msg, MSG_NOSIGNAL), how->bytes);
+	went = how->bytes == 0 || sendmsg(fd, &msg, MSG_NOSIGNAL) == (ssize_t)how->bytes;
 	close(fd);
+	return went;
 }
 
 static void test_misbehaviour(void **state)
 {
-	enum { MAGIC = 0x35676972 };
 	static const struct misbehaviour cases[] = {
 	    {"hangs up", 0, 0, 0, 0, -EAGAIN},
 	    {"other magic", 1, 0, 8, 1, -EPROTO},
@@ -165,13 +170,95 @@ static void test_misbehaviour(void **state)
 		pthread_t thread;
 
 		pthread_create(&thread, NULL, visitor, &visit);
-		misbehave(&cases[i]);
+		assert_true(misbehave(listening, &cases[i]));
 		pthread_join(thread, NULL);
 		if (visit.result != cases[i].want)
 			fail_msg("%s: %d", cases[i].label, visit.result);
 		if (open_fds() != before)
 			fail_msg("%s: a descriptor was left open", cases[i].label);
 	}
+}
+
+/* ---- another user ---------------------------------------------------------------------------- */
+
+static void become_nobody(void)
+{
+	alarm(20);
+	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+		_exit(2);
+}
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+/* Who has taken the name before us gets nothing believed, however good what he gives. */
+static void test_another_users_door(void **state)
+{
+	static const struct misbehaviour good = {"good", MAGIC, 0, 8, 1, 0};
+	char his[sizeof(name) + 8];
+	struct host_door door = no_door();
+	int before = open_fds(), ready[2];
+	char byte;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	snprintf(his, sizeof(his), "%s.his", name);
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		int at;
+
+		become_nobody();
+		at = host_door_open(his);
+		if (at < 0 || write(ready[1], "r", 1) != 1)
+			_exit(3);
+		(void)misbehave(at, &good); /* he may have gone already */
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(host_door_visit(his, 10000, &door), -EACCES);
+	assert_int_equal(status_of(child), 0);
+	close(ready[0]);
+	close(ready[1]);
+	assert_int_equal(open_fds(), before);
+}
+
+/* And who comes to our door gets nothing, however he asks. */
+static void test_another_user_at_the_door(void **state)
+{
+	struct host_door ours = {{listening, -1}};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int memfd = memfd_create("gift", MFD_CLOEXEC);
+	pid_t child;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "%s", name);
+	child = fork();
+	if (child == 0) {
+		socklen_t len =
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		char bytes[64];
+
+		become_nobody();
+		if (connect(fd, (struct sockaddr *)&addr, len) != 0)
+			_exit(3);
+		_exit(recv(fd, bytes, sizeof(bytes), 0) > 0 ? 4 : 0);
+	}
+	while (waitpid(child, &status, WNOHANG) == 0)
+		host_door_answer(listening, &ours, memfd);
+	assert_int_equal(status, 0);
+	close(memfd);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -182,6 +269,8 @@ int main(void)
 	    TEST(test_answer),
 	    TEST(test_nobody),
 	    TEST(test_misbehaviour),
+	    TEST(test_another_users_door),
+	    TEST(test_another_user_at_the_door),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,9 @@ static void pass_take_udp(void *ctx, const struct host_udp_packet *packet)
 	int owner = host_registry_owner(&port->registry, dqpn);
 	bool to_group = packet->rx.dgid != port->udp.gid;
 
+	/* It may answer what this pass has sent, and some time has gone by since. */
+	if (packet->first)
+		(void)host_clock_now(&port->clock);
 	/* A group's address and its number go together. Every member gets a copy of its own. */
 	if (to_group != (dqpn == ROCE_QPN_MASK))
 		port->udp.counters.rx_drop_address++;
@@ -215,6 +218,7 @@ static bool pass_run(struct host_port *port, bool scan)
 	/* After what goes out: a message that was just posted does not wait for the look. */
 	taken_udp = pass_receive_udp(port);
 	if (taken_udp) {
+		now_ns = port->wire.now_ns = port->clock.now_ns;
 		port->more = nic_run(port->nic, &budget, now_ns);
 		if (flush_can_wait(port))
 			host_udp_hold(&port->udp);

@@ -161,12 +161,14 @@ static void of_another_context(void **state)
 	struct rig_ah *ah;
 
 	(void)state;
-	soft_pair();
+	two_that_agreed();
 	assert_int_equal(rig_qp_endpoint(soft.a.qp, &self), 0);
 	assert_int_equal(rig_open(soft.info.name, &other), 0);
 	ah = handle(other, &self.address);
 	assert_int_equal(rig_ah_map_to_qp(ah, self.qp), 0);
+	expect_mapped_to(RIG_CC_RTT);
 	assert_int_equal(rig_close(other), 0);
+	expect_not_mapped();
 }
 
 static void unknown_queue_pair(void **state)

@@ -327,7 +327,7 @@ __attribute__((noinline)) static void phase_packet_to_cqe(struct side *s, struct
 	nic_rx(s->nic, &rx, now_ns);
 }
 
-__attribute__((noinline)) static void phase_ack(struct side *s)
+__attribute__((noinline)) static void phase_acknowledge(struct side *s)
 {
 	nic_run(s->nic, &budget, now_ns);
 }
@@ -386,7 +386,7 @@ static void one_round(uint32_t count, bool inlined, uint64_t spent[PHASES])
 	for (uint32_t i = 0; i < count; i++)
 		phase_packet_to_cqe(b, a);
 	t[2] = ticks();
-	phase_ack(b);
+	phase_acknowledge(b);
 	t[3] = ticks();
 	while (b->taken != b->sent)
 		phase_ack_to_cqe(a, b);

@@ -313,7 +313,9 @@ struct nic_qp {
 /* nic_qp_acked - whether its requests are acknowledged: not those of UC, UD and raw packets. */
 static inline bool nic_qp_acked(const struct nic_qp *qp)
 {
-	return qp->type != NIC_QP_UC && qp->type != NIC_QP_UD && qp->type != NIC_QP_RAW;
+	const uint32_t never = 1u << NIC_QP_UC | 1u << NIC_QP_UD | 1u << NIC_QP_RAW;
+
+	return (never >> qp->type & 1) == 0;
 }
 
 /* ---- ECE (ece.c) ----------------------------------------------------------------------------- */

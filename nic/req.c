@@ -29,7 +29,9 @@ static uint32_t under_way(const struct nic_qp *qp)
  * half a window, and waits until no more than that is under way: so two parts of it are at most.
  * With a single READ allowed, it waits for all before it.
  */
-static bool window_has_room(const struct nic *nic, const struct nic_qp *qp)
+/* Not inline: most queue pairs have no window. */
+static __attribute__((noinline)) bool window_has_room(const struct nic *nic,
+						      const struct nic_qp *qp)
 {
 	const struct nic_op *op;
 

@@ -128,6 +128,12 @@ static struct nic_qp *take_ready(struct nic *nic)
 	return qp;
 }
 
+/* Most who are asked only answer: nic_req_run is not troubled for them. */
+HOT bool has_requests(const struct nic_qp *qp)
+{
+	return qp->op_cur != qp->op_head || qp->sq_next != qp->sq_pi;
+}
+
 /*
  * What it owes as responder comes first: a peer waits for it. The list is not told of a reset or a
  * destroy; such a queue pair has nothing to do.
@@ -148,8 +154,10 @@ static enum nic_turn turn(struct nic *nic, struct nic_qp *qp)
 			return NIC_TURN_AGAIN;
 	} else if (as_responder == NIC_TURN_BLOCKED) {
 		return NIC_TURN_BLOCKED;
+	} else if (nic_qp_acked(qp)) {
+		as_requester = has_requests(qp) ? nic_req_run(nic, qp) : NIC_TURN_DONE;
 	} else {
-		as_requester = nic_qp_acked(qp) ? nic_req_run(nic, qp) : nic_unacked_run(nic, qp);
+		as_requester = nic_unacked_run(nic, qp);
 	}
 	return as_responder > as_requester ? as_responder : as_requester;
 }

@@ -104,15 +104,18 @@ static void decode_atomic(struct nic_wqe *wqe, uint32_t at)
 	}
 }
 
+/* The types whose entries say more of where they go than their queue pair does. */
+#define ADDRESSED (1u << NIC_QP_UD | 1u << NIC_QP_DCI | 1u << NIC_QP_RAW | 1u << NIC_QP_XRC_INI)
+
 /* What stands between ctrl and the segments of the opcode: the SRQ at an XRC target, or where a
  * datagram or a request of a DC initiator goes. */
-static uint32_t address_bytes(const struct nic_qp *qp, const struct nic_wqe *wqe)
+static COLD uint32_t address_bytes(const struct nic_qp *qp, const struct nic_wqe *wqe)
 {
 	if (qp->type == NIC_QP_UD || qp->type == NIC_QP_DCI)
 		return nic_ud_address_bytes(wqe->raw + sizeof(struct wqe_ctrl_seg));
 	if (qp->type == NIC_QP_RAW)
 		return nic_raw_segment_bytes(wqe->raw + sizeof(struct wqe_ctrl_seg));
-	return qp->type == NIC_QP_XRC_INI ? sizeof(struct wqe_xrc_seg) : 0;
+	return sizeof(struct wqe_xrc_seg);
 }
 
 /* The frame's first bytes, if they stand in the segment. */
@@ -128,7 +131,7 @@ static void decode_frame(struct nic_wqe *wqe, uint32_t at)
 }
 
 /* false: it leads nowhere. */
-static bool decode_address(const struct nic *nic, const struct nic_qp *qp, struct nic_wqe *wqe)
+static COLD bool decode_address(const struct nic *nic, const struct nic_qp *qp, struct nic_wqe *wqe)
 {
 	const uint8_t *seg = wqe->raw + sizeof(struct wqe_ctrl_seg);
 
@@ -209,7 +212,7 @@ static struct nic_fault decode(const struct nic *nic, const struct nic_qp *qp, s
 			       uint32_t bytes)
 {
 	uint32_t head = head_bytes(wqe);
-	uint32_t address = address_bytes(qp, wqe);
+	uint32_t address = ADDRESSED >> qp->type & 1 ? address_bytes(qp, wqe) : 0;
 	uint32_t at = sizeof(struct wqe_ctrl_seg) + address;
 
 	if (head == 0)

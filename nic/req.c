@@ -27,9 +27,8 @@ static uint32_t under_way(const struct nic_qp *qp)
 /*
  * Whether what is under way leaves room on the path for the packet at psn_send. Part of a READ is
  * half a window, and waits until no more than that is under way: so two parts of it are at most.
- * With a single READ allowed, it waits for all before it.
+ * With a single READ allowed, it waits for all before it. Not inline: most have no window.
  */
-/* Not inline: most queue pairs have no window. */
 static __attribute__((noinline)) bool window_has_room(const struct nic *nic,
 						      const struct nic_qp *qp)
 {

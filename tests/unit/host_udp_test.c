@@ -17,9 +17,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,6 +247,92 @@ static void test_ecn(void **state)
 	for (uint32_t i = 0; i < 4 * EACH; i++)
 		assert_int_equal(got[i].traffic_class, 0xfc | i / EACH);
 	assert_int_equal(got[4 * EACH].traffic_class, 0xfc);
+}
+
+/*
+ * The hop limit on the wire is the caller's, in both families, of one packet and of a batch that
+ * the kernel cuts, and 64 where the caller names none. By a socket of somebody else's, which is
+ * told it.
+ */
+static int hop_limit_of(int fd, bool ipv4)
+{
+	union {
+		struct cmsghdr align;
+		char buf[64];
+	} control;
+	char byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.buf,
+			     .msg_controllen = sizeof(control.buf)};
+	const struct cmsghdr *cmsg;
+	int value = -1;
+
+	assert_int_equal(recvmsg(fd, &msg, 0), 1);
+	cmsg = CMSG_FIRSTHDR(&msg);
+	assert_non_null(cmsg);
+	assert_int_equal(cmsg->cmsg_type, ipv4 ? IP_TTL : IPV6_HOPLIMIT);
+	memcpy(&value, CMSG_DATA(cmsg), sizeof(value));
+	return value;
+}
+
+static void check_hop_limits(struct host_udp *from, int fd, const char *to, bool ipv4)
+{
+	static const uint8_t limits[] = {7, 64, 0, 1, 255, 255, 3};
+	static const struct timeval patience = {.tv_sec = 5};
+	struct nic_path path = {.udp_sport = 0xc001};
+	const int on = 1;
+
+	gid_of(path.dgid, to);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	assert_int_equal(ipv4 ? setsockopt(fd, IPPROTO_IP, IP_RECVTTL, &on, sizeof(on))
+			      : setsockopt(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, &on, sizeof(on)),
+			 0);
+	for (uint32_t i = 0; i < sizeof(limits); i++) {
+		uint8_t *room;
+
+		path.hop_limit = limits[i];
+		room = host_udp_reserve(from, &path, QPN, 100);
+		assert_non_null(room);
+		fill(room, i, 100);
+		host_udp_commit(from, -1);
+	}
+	assert_true(host_udp_flush(from, now_ns));
+	for (uint32_t i = 0; i < sizeof(limits); i++)
+		assert_int_equal(hop_limit_of(fd, ipv4), limits[i] ? limits[i] : 64);
+}
+
+static void test_hop_limit(void **state)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
+	struct sockaddr_in6 to6 = {.sin6_family = AF_INET6,
+				   .sin6_port = htons(ROCE_UDP_PORT),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char address[32];
+	uint8_t gid[16];
+
+	(void)state;
+	snprintf(address, sizeof(address), "127.6.%d.3", (int)(getpid() & 255));
+	assert_int_equal(inet_pton(AF_INET, address, &to.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	check_hop_limits(&a, fd, address, true);
+	close(fd);
+
+	/* All of IPv6 that a loopback has is one address, which may be taken just now. */
+	fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&to6, sizeof(to6)) != 0) {
+		print_message("without IPv6\n");
+	} else {
+		wire_down(&b);
+		host_udp_init(&b);
+		gid_of(gid, "::1");
+		assert_int_equal(host_udp_open(&b, "::1"), 0);
+		assert_int_equal(host_udp_prepare(&b, gid, false), 0);
+		check_hop_limits(&b, fd, "::1", false);
+	}
+	close(fd);
 }
 
 /* What was held goes behind what came later, and nothing joins its batch. */
@@ -561,6 +649,7 @@ int main(void)
 	    WIRES(test_what_goes_together),
 	    WIRES(test_what_does_not),
 	    WIRES(test_ecn),
+	    WIRES(test_hop_limit),
 	    WIRES(test_held),
 	    WIRES(test_source_ports),
 	    WIRES(test_mixture),

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Shows that programs with shared receive queues and XRC run on the software NIC: libibverbs'
 # ping-pongs, with their data checked where they can, and perftest over all transports that may share
-# a queue. By running both ends, each under `rig5 run`, busy and sleeping (-e), on Ethernet (on one
-# port, and on two over UDP) and on InfiniBand.
+# a queue; and the limit's event, by a program of our own. By running both ends, each under `rig5 run`,
+# busy and sleeping (-e), on Ethernet (on one port, and on two over UDP) and on InfiniBand.
 set -u
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
@@ -51,5 +51,10 @@ ib_write_bw -n 50 -c XRC
 ib_read_bw -n 50 -c XRC
 ib_atomic_bw -n 50 -c XRC
 END
+# The event of a queue that runs low.
+for nic in addr=127.62.1.3 ll=ib,lid=63; do
+	timeout 60 "$rig5" run --nic "$nic" -- "$build/tests/run_srq_limit" >"$work/limit" ||
+		fail "the limit on $nic: $(cat "$work/limit")"
+done
 no_trees
 finish

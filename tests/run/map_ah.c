@@ -100,6 +100,16 @@ static long probes(const char *rig5, struct place *place, const char *algorithm,
 	return count(has(rig5, place, algorithm, mapped, "and after them"), name) - before;
 }
 
+/* The table of `rig5 stats` says so, too. */
+static void tabled(const char *rig5, const struct place *place, const char *algorithm, int mapped)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "%s stats %d | grep -Eq '^  %s +0 %s +%s '", rig5,
+		 (int)getpid(), place->address, algorithm, mapped ? "yes" : "no");
+	expect("the table", system(command), 0);
+}
+
 /*
  * The algorithms that two destinations of one queue pair have. The port's default is `usual`; only
  * RTT sends probes.
@@ -117,6 +127,7 @@ static void algorithms(const char *rig5, int usual, struct place *a, struct plac
 	send_some(qp, mr, to_a, a);
 	send_some(qp, mr, to_b, b);
 	has(rig5, a, one, 0, "not mapped: the default");
+	tabled(rig5, a, one, 0);
 	expect("probes", probes(rig5, a, one, 0, qp, mr, to_a) > 0, usual == RTT);
 	expect("an unknown queue pair", mlx5dv_map_ah_to_qp(to_a, NO_QP), EINVAL);
 	has(rig5, a, one, 0, "a mapping that failed: the default");
@@ -125,6 +136,8 @@ static void algorithms(const char *rig5, int usual, struct place *a, struct plac
 	has(rig5, b, one, 0, "the other destination has the default");
 	expect("it is mapped, too", mlx5dv_map_ah_to_qp(to_b, of_one->qp_num), 0);
 	has(rig5, b, one, 1, "it has that queue pair's");
+	tabled(rig5, a, other, 1);
+	tabled(rig5, b, one, 1);
 	expect("a duplicate of other ECE", mlx5dv_map_ah_to_qp(to_a, of_one->qp_num), 0);
 	expect("another", mlx5dv_map_ah_to_qp(to_b, of_other->qp_num), 0);
 	has(rig5, a, other, 1, "a duplicate changes nothing");

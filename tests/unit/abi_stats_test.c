@@ -15,7 +15,19 @@
 
 static void names(void **state)
 {
+	/* Linux's, of congestion and its neighbours. */
+	static const char *const hw[] = {"np_ecn_marked_roce_packets",
+					 "np_cnp_sent",
+					 "rp_cnp_handled",
+					 "rp_cnp_ignored",
+					 "out_of_sequence",
+					 "packet_seq_err",
+					 "local_ack_timeout_err",
+					 "rnr_nak_retry_err"};
+
 	(void)state;
+	for (size_t i = 0; i < sizeof(hw) / sizeof(hw[0]); i++)
+		assert_true(stats_find(hw[i]) < STATS_HW_COUNT);
 	for (unsigned int i = 0; i < STATS_COUNT; i++) {
 		assert_int_equal(stats_find(stats_names[i]), i);
 		assert_true(strlen(stats_names[i]) < 40);

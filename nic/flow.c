@@ -236,10 +236,12 @@ bool nic_flow_waits(const struct nic *nic, const struct nic_qp *qp)
 
 void nic_flow_message(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint32_t len_bytes)
 {
-	struct nic_flow *own = nic_flow_of(nic, qp);
+	struct nic_stamp *stamp = &nic_flow_of(nic, qp)->stamps[psn % NIC_STAMPS];
 
-	own->stamps[psn % NIC_STAMPS] =
-	    (struct nic_stamp){.psn = psn | NIC_STAMP_F, .at_ns = (uint32_t)nic->now_ns};
+	/* With more under way than there is room for, who is waited for keeps its own. */
+	if (!(stamp->psn & NIC_STAMP_F) || psn_diff(stamp->psn & PSN_MASK, qp->psn_una) < 0)
+		*stamp =
+		    (struct nic_stamp){.psn = psn | NIC_STAMP_F, .at_ns = (uint32_t)nic->now_ns};
 	nic_flow_sent(nic, qp, len_bytes);
 }
 
@@ -247,7 +249,8 @@ void nic_flow_resent(struct nic *nic, struct nic_qp *qp, uint32_t psn)
 {
 	struct nic_flow *own = nic_flow_of(nic, qp);
 
-	own->stamps[psn % NIC_STAMPS].psn = 0;
+	if (own->stamps[psn % NIC_STAMPS].psn == (psn | NIC_STAMP_F))
+		own->stamps[psn % NIC_STAMPS].psn = 0;
 	ruling(nic, own)->counters.retransmits++;
 }
 
@@ -261,9 +264,10 @@ void nic_flow_acked(struct nic *nic, struct nic_qp *qp)
 	uint32_t rtt_ns = 0;
 
 	own->acked_psn = qp->psn_una;
-	if (stamp->psn == (newest | NIC_STAMP_F))
+	if (stamp->psn == (newest | NIC_STAMP_F)) {
 		rtt_ns = (uint32_t)nic->now_ns - stamp->at_ns;
-	stamp->psn = 0;
+		stamp->psn = 0;
+	}
 	if (rtt_ns != 0 && flow->cc.algorithm != flow->algorithm && flow == own)
 		nic_flow_use(nic, own, (enum nic_cc_algorithm)own->algorithm);
 	nic_cc_on_ack(&flow->cc, rtt_ns, packets, 0, nic->now_ns);

@@ -68,6 +68,9 @@ struct nic_cc_rtt_params {
 	uint32_t max_window_q16;
 	uint32_t retx_limit;   /* timeouts in a row until the window is the least */
 	uint32_t min_valid_ns; /* a shorter round trip is no sample */
+	/* For hosts. A sample is what the shortest of this and the last round trip took: a queue
+	 * makes all of them longer, a thread that was not run those that waited for it. */
+	bool host_pauses;
 };
 
 struct nic_cc_params {
@@ -123,6 +126,10 @@ struct nic_cc_rtt {
 	uint32_t timeout_count; /* in a row */
 	uint64_t rtt_ns;
 	uint64_t cut_at_ns;
+	/* With host_pauses: the shortest of this round, which began then, and of the one before. */
+	uint64_t round_at_ns;
+	uint64_t least_ns;
+	uint64_t last_least_ns; /* 0: there was none */
 	bool cut_before;
 };
 

@@ -116,6 +116,20 @@ static void cut(struct nic_cc *cc, uint64_t part_q16, uint64_t now_ns)
 	set_window(cc, r->window_q16 - ((r->window_q16 * part_q16) >> 16), now_ns);
 }
 
+/* A round ends with the first sample of a packet that left in it. */
+static uint64_t shortest(struct nic_cc_rtt *r, uint64_t delay_ns, uint64_t now_ns)
+{
+	if (r->least_ns == 0 || (now_ns >= delay_ns && now_ns - delay_ns >= r->round_at_ns)) {
+		r->last_least_ns = r->least_ns;
+		r->least_ns = delay_ns;
+		r->round_at_ns = now_ns;
+	} else if (delay_ns < r->least_ns) {
+		r->least_ns = delay_ns;
+	}
+	return r->last_least_ns != 0 && r->last_least_ns < r->least_ns ? r->last_least_ns
+								       : r->least_ns;
+}
+
 void swift_on_sample(struct nic_cc *cc, uint64_t delay_ns, uint32_t packets, uint64_t now_ns)
 {
 	const struct nic_cc_rtt_params *p = &cc->params->rtt;
@@ -126,6 +140,8 @@ void swift_on_sample(struct nic_cc *cc, uint64_t delay_ns, uint32_t packets, uin
 		return;
 	if (delay_ns > DELAY_MAX_NS)
 		delay_ns = DELAY_MAX_NS;
+	if (p->host_pauses)
+		delay_ns = shortest(r, delay_ns, now_ns);
 	r->rtt_ns = delay_ns;
 	r->srtt_ns = r->srtt_ns != 0 ? (3 * r->srtt_ns + delay_ns) / 4 : delay_ns;
 	r->timeout_count = 0;

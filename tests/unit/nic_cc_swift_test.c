@@ -112,6 +112,30 @@ static void the_turn_is_taken_off(void **state)
 	assert_int_equal(nic_cc_rtt_ns(&cc), 25 * US);
 }
 
+/* On a host: one late round is a thread that was not run, two are a queue. */
+static void a_pause_is_no_queue(void **state)
+{
+	struct nic_cc_params params = nic_cc_paper;
+	struct nic_cc cc;
+
+	(void)state;
+	params.rtt.host_pauses = true;
+	nic_cc_init(&cc, NIC_CC_RTT, &params, &flow, 0);
+	cc.rtt.window_q16 = 16 * PACKET;
+	nic_cc_on_ack(&cc, 20 * US, 0, 0, 1000 * US);
+	/* All that was under way in the pause comes at once: left at 1001 us, and at 1010. */
+	nic_cc_on_ack(&cc, 4000 * US, 0, 0, 5001 * US);
+	nic_cc_on_ack(&cc, 3991 * US, 0, 0, 5001 * US);
+	assert_int_equal(cc.rtt.window_q16, 16 * PACKET);
+	assert_int_equal(nic_cc_rtt_ns(&cc), 20 * US);
+	nic_cc_on_ack(&cc, 20 * US, 0, 0, 5050 * US); /* left after it */
+	nic_cc_on_ack(&cc, 80 * US, 0, 0, 5200 * US);
+	assert_int_equal(cc.rtt.window_q16, 16 * PACKET);
+	nic_cc_on_ack(&cc, 90 * US, 0, 0, 5300 * US); /* the second round: 80 us at least */
+	assert_true(cc.rtt.window_q16 < 16 * PACKET);
+	assert_int_equal(cc.rtt.rtt_ns, 80 * US);
+}
+
 static void absurd_samples_are_harmless(void **state)
 {
 	struct nic_cc cc = started();
@@ -276,6 +300,7 @@ int main(void)
 	    cmocka_unit_test(below_the_target_it_grows),
 	    cmocka_unit_test(above_the_target_it_shrinks_once),
 	    cmocka_unit_test(the_turn_is_taken_off),
+	    cmocka_unit_test(a_pause_is_no_queue),
 	    cmocka_unit_test(absurd_samples_are_harmless),
 	    cmocka_unit_test(a_loss_halves_once_in_a_round_trip),
 	    cmocka_unit_test(three_timeouts_end_at_the_least),

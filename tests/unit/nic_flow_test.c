@@ -53,14 +53,19 @@ struct load {
 	uint64_t done_bytes;
 };
 
-static struct load open_load_of(enum nic_qp_type type, enum nic_cc_algorithm algorithm,
-				uint32_t mark_above_bytes, enum wqe_opcode opcode)
+/* With these parameters; NULL: the paper's. */
+static struct load open_load_with(const struct nic_cc_params *params, enum nic_qp_type type,
+				  enum nic_cc_algorithm algorithm, uint32_t mark_above_bytes,
+				  enum wqe_opcode opcode)
 {
 	const struct fake_opts opts = {.type = type};
 	struct nic_config config = config_of(algorithm);
-	struct load load = {.b.w = fake_world_new(&config), .opcode = opcode};
+	struct load load = {.opcode = opcode};
 	struct bed *b = &load.b;
 
+	if (params)
+		config.cc_params = params;
+	b->w = fake_world_new(&config);
 	b->w->alien = true;
 	b->w->window_bytes = WINDOW_BYTES;
 	fake_pair_connect(b->w, &b->pair, &opts);
@@ -80,6 +85,12 @@ static struct load open_load_of(enum nic_qp_type type, enum nic_cc_algorithm alg
 		load.net.links[0] = (struct fake_link){.delay_ns = DELAY_NS};
 	}
 	return load;
+}
+
+static struct load open_load_of(enum nic_qp_type type, enum nic_cc_algorithm algorithm,
+				uint32_t mark_above_bytes, enum wqe_opcode opcode)
+{
+	return open_load_with(NULL, type, algorithm, mark_above_bytes, opcode);
 }
 
 static struct load open_load(enum nic_cc_algorithm algorithm, uint32_t mark_above_bytes,
@@ -234,6 +245,23 @@ static void round_trips_hold_the_window(void **state)
 	close_load(&load);
 }
 
+/* So does one of which more is under way than a flow keeps times of, from its first packet on. */
+static void a_long_window_is_measured(void **state)
+{
+	struct nic_cc_params params = nic_cc_paper;
+	struct load load;
+
+	(void)state;
+	params.cap_ns = 1000000; /* more than the path's own bound */
+	load = open_load_with(&params, NIC_QP_RC, NIC_CC_RTT, 0, WQE_OP_WRITE);
+	assert_true(nic_qp_find(load.b.w->nics[0], load.b.pair.a.qpn)->window_psns >=
+		    2 * NIC_STAMPS);
+	assert_true(used(&load, 10 * MS, 20 * MS) > 0.9);
+	if (load.net.links[0].queue_max_bytes > 50000)
+		fail_msg("%u bytes queued", (unsigned int)load.net.links[0].queue_max_bytes);
+	close_load(&load);
+}
+
 /* Nobody acknowledges the data of a READ, and nothing of UC: there probes tell the round trip. */
 static void probes_hold_the_rate(void **state)
 {
@@ -361,6 +389,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(no_algorithm),           cmocka_unit_test(marks_lower_the_pace),
 	    cmocka_unit_test(reads_are_paced),        cmocka_unit_test(round_trips_hold_the_window),
+	    cmocka_unit_test(reads_are_paced),        cmocka_unit_test(a_long_window_is_measured),
 	    cmocka_unit_test(never_told_never_paced), cmocka_unit_test(losses_are_told),
 	    cmocka_unit_test(probes_hold_the_rate),   cmocka_unit_test(agreed_on_again),
 	    cmocka_unit_test(chance_while_paced),

@@ -66,6 +66,8 @@ void perf_print_row(const struct perf_row *row)
 		printf("  %llu BYTES WRONG", (unsigned long long)row->wrong_bytes);
 	else if (row->test.check)
 		printf("  ok");
+	if (row->retransmits)
+		printf("  %llu packets sent again", (unsigned long long)row->retransmits);
 	printf("\n");
 	fflush(stdout);
 }
@@ -89,6 +91,7 @@ void perf_print_json(const struct perf *perf, const struct perf_row *rows, size_
 		else
 			printf(", \"depth\": %u, \"mib_per_s\": %.3f, \"messages_per_us\": %.6f",
 			       row->test.depth, row->mib_per_s, row->messages_per_us);
+		printf(", \"retransmits\": %llu", (unsigned long long)row->retransmits);
 		if (row->test.check)
 			printf(", \"wrong_bytes\": %llu", (unsigned long long)row->wrong_bytes);
 		printf("}");

@@ -239,6 +239,14 @@ static int measure_bandwidth(struct perf *perf, struct perf_row *row)
 	return 0;
 }
 
+/* Of the test's queue pair, which was made for it. */
+static uint64_t retransmits(const struct perf *perf)
+{
+	struct rig_flow flow;
+
+	return rig_qp_flow(perf->link.qp, &flow) == 0 ? flow.retransmits : 0;
+}
+
 int perf_client_test(struct perf *perf, const struct perf_test *test, struct perf_row *row)
 {
 	char endpoint[PERF_ENDPOINT_MAX + 1];
@@ -253,6 +261,7 @@ int perf_client_test(struct perf *perf, const struct perf_test *test, struct per
 	if (!err)
 		err = ask_result(perf, PERF_FINISH, NULL, 0);
 	row->wrong_bytes = perf->wrong_bytes;
+	row->retransmits = err ? 0 : retransmits(perf);
 	link_unpair(&perf->link);
 	return err;
 }

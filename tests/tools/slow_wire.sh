@@ -46,7 +46,7 @@ over() {
 
 # 1. No message is there earlier, over the local wire and over UDP, and with jitter.
 for row in "127.83.1.1 127.83.1.1 delay=3ms" "127.83.1.1 127.83.1.2 delay=3ms" \
-	"127.83.1.1 127.83.1.2 delay=3ms,jitter=2ms,drop=2%"; do
+	"127.83.1.1 127.83.1.2 delay=3ms,jitter=2ms,drop=20%"; do
 	read -r here there faults <<<"$row"
 	export RIG5_FAULT=$faults
 	start "$there" 18610 perf
@@ -56,6 +56,8 @@ for row in "127.83.1.1 127.83.1.1 delay=3ms" "127.83.1.1 127.83.1.2 delay=3ms" \
 	target=
 	least_us=$(grep -o '"min_us": *[0-9]*' "$work/out" | grep -o '[0-9]*$')
 	((${least_us:-0} >= 3000)) || fail "$row: a message took ${least_us:-no} us, not 3000"
+	[[ $row != *drop* ]] || grep -q '"retransmits": [1-9]' "$work/out" ||
+		fail "$row: what was lost was not sent again"
 done
 
 # 2. 64 chunks, each 20 ms there and its acknowledgement 20 ms back: 2.56 s, one by one. A chunk is

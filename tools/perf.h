@@ -46,7 +46,7 @@ struct perf_row {
 	double min_us, typical_us, p99_us;
 	double mib_per_s, messages_per_us;
 	uint64_t wrong_bytes;
-	uint64_t retransmits; /* packets of this end that were sent again; 0 if the NIC cannot tell */
+	uint64_t retransmits; /* packets of this end sent again; 0 if the NIC cannot tell */
 };
 
 /* perf_run.c: sessions */

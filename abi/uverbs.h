@@ -147,6 +147,20 @@ enum {
 	UV_SRQ_LIMIT = 1 << 1,
 };
 
+/* Bits of ib_uverbs_ex_modify_wq.attr_mask, and its states. */
+enum {
+	UV_WQ_STATE = 1 << 0,
+	UV_WQ_CUR_STATE = 1 << 1,
+	UV_WQ_FLAGS = 1 << 2,
+	UV_WQ_ATTRS = UV_WQ_STATE | UV_WQ_CUR_STATE | UV_WQ_FLAGS,
+};
+
+enum uv_wq_state {
+	UV_WQS_RESET = 0,
+	UV_WQS_RDY = 1,
+	UV_WQS_ERR = 2,
+};
+
 enum uv_port_state {
 	UV_PORT_NOP = 0,
 	UV_PORT_DOWN = 1,
@@ -263,5 +277,8 @@ _Static_assert(sizeof(struct ib_uverbs_query_srq_resp) == 16, "QUERY_SRQ answer"
 _Static_assert(sizeof(struct ib_uverbs_open_xrcd) == 16, "OPEN_XRCD");
 _Static_assert(sizeof(struct ib_uverbs_open_qp) == 32, "OPEN_QP");
 _Static_assert(sizeof(struct ib_uverbs_gid_entry) == 32, "GID entry");
+_Static_assert(sizeof(struct ib_uverbs_ex_modify_wq) == 24, "MODIFY_WQ");
+_Static_assert(sizeof(struct ib_uverbs_ex_create_rwq_ind_table) == 8, "CREATE_RWQ_IND_TBL");
+_Static_assert(sizeof(struct ib_uverbs_ex_create_rwq_ind_table_resp) == 16, "its answer");
 
 #endif

@@ -227,12 +227,15 @@ void kern_nic_event(struct kern *kern, const struct nic_event *event)
 		kern_devx_event(object, event);
 		return;
 	}
-	ASSERT(object->type == KERN_CQ || object->type == KERN_QP || object->type == KERN_SRQ);
+	ASSERT(object->type == KERN_CQ || object->type == KERN_QP || object->type == KERN_SRQ ||
+	       object->type == KERN_WQ);
 	if (event->kind == NIC_EVENT_CQ_COMPLETION) {
 		event_comp(object);
 		return;
 	}
 	async = async_event_of(event->kind);
+	if (object->type == KERN_WQ)
+		async = event->kind == NIC_EVENT_QP_FATAL ? UV_EVENT_WQ_FATAL : -1;
 	if (async < 0)
 		return;
 	if (object->type == KERN_QP && object->qp_type == NIC_QP_XRC_TGT)

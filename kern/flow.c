@@ -182,6 +182,7 @@ static int make_flow(struct kern_call *call, struct kern_object *qp, struct nic_
 	if (!flow)
 		return -ENOMEM;
 	rule->qpn = qp->number;
+	rule->tirn = qp->tirn;
 	error = nic_rule_create(call->kern->nic, rule, &flow->number);
 	if (error) {
 		kern_object_drop(flow);

@@ -224,8 +224,34 @@ static const struct kern_attr_spec xrcd_destroy[] = {
     KERN_OBJECT(UVERBS_ATTR_DESTROY_XRCD_HANDLE, KERN_XRCD, KERN_MANDATORY_F),
 };
 
-/* There are no indirection tables: KERN_FREE is no object's type, so that a handle of one gets
- * -EINVAL and a number that is no handle -ENOENT. */
+static const struct kern_attr_spec wq_create[] = {
+    KERN_NEW(UVERBS_ATTR_CREATE_WQ_HANDLE),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_WQ_PD_HANDLE, KERN_PD, KERN_MANDATORY_F),
+    KERN_CONST_IN(UVERBS_ATTR_CREATE_WQ_TYPE),
+    KERN_IN(UVERBS_ATTR_CREATE_WQ_USER_HANDLE, uint64_t),
+    KERN_IN(UVERBS_ATTR_CREATE_WQ_MAX_WR, uint32_t),
+    KERN_IN(UVERBS_ATTR_CREATE_WQ_MAX_SGE, uint32_t),
+    {.id = UVERBS_ATTR_CREATE_WQ_FLAGS,
+     .type = KERN_ATTR_IN,
+     .flags = KERN_MANDATORY_F,
+     .len_min = 4,
+     .len_max = 8},
+    KERN_OBJECT(UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, KERN_CQ, 0),
+    KERN_CHANNEL(UVERBS_ATTR_CREATE_WQ_EVENT_FD, 1),
+    KERN_OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, uint32_t),
+    KERN_OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, uint32_t),
+    KERN_OUT_OPTIONAL(UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, uint32_t),
+};
+
+static const struct kern_attr_spec wq_destroy[] = {
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_WQ_HANDLE, KERN_WQ, KERN_MANDATORY_F),
+    KERN_OUT(UVERBS_ATTR_DESTROY_WQ_RESP, uint32_t),
+};
+
+static const struct kern_attr_spec rwq_table_destroy[] = {
+    KERN_OBJECT(UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE, KERN_RWQ_TABLE, KERN_MANDATORY_F),
+};
+
 static const struct kern_attr_spec qp_create[] = {
     KERN_NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, KERN_XRCD, 0),
@@ -233,7 +259,7 @@ static const struct kern_attr_spec qp_create[] = {
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, KERN_SRQ, 0),
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, KERN_CQ, 0),
     KERN_OBJECT(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, KERN_CQ, 0),
-    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, KERN_FREE, 0),
+    KERN_OBJECT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, KERN_RWQ_TABLE, 0),
     KERN_IN(UVERBS_ATTR_CREATE_QP_USER_HANDLE, uint64_t),
     {.id = UVERBS_ATTR_CREATE_QP_CAP,
      .type = KERN_ATTR_IN,
@@ -448,6 +474,10 @@ static const struct kern_method methods[] = {
     ROW(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, true, srq_create, kern_srq_create),
     ROW(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, false, srq_destroy, kern_srq_destroy),
     ROW(UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, false, xrcd_destroy, kern_simple_destroy),
+    ROW(UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, true, wq_create, kern_wq_create),
+    ROW(UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, false, wq_destroy, kern_wq_destroy),
+    ROW(UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, false, rwq_table_destroy,
+	kern_simple_destroy),
     ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true, qp_create, kern_qp_create),
     ROW(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, false, qp_destroy, kern_qp_destroy),
     ROW(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false, async_event_alloc,

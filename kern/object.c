@@ -9,6 +9,7 @@
 #include "kern/state.h"
 
 #include "base/assert.h"
+#include "nic/nic_rss.h"
 
 #include <string.h>
 
@@ -136,7 +137,13 @@ static int destroy_inner(struct kern *kern, const struct kern_object *object)
 		return nic_pd_destroy(kern->nic, object->number);
 	case KERN_CQ:
 		return nic_cq_destroy(kern->nic, object->number);
+	case KERN_WQ:
+		return nic_qp_destroy(kern->nic, object->number);
+	case KERN_RWQ_TABLE:
+		return kern_rwq_table_destroy(kern, object);
 	case KERN_QP:
+		if (object->tirn != 0)
+			return nic_tir_destroy(kern->nic, object->tirn);
 		if (object->qp_type == NIC_QP_XRC_TGT)
 			return kern_target_close(kern, object);
 		return nic_qp_destroy(kern->nic, object->number);

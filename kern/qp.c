@@ -374,8 +374,13 @@ int kern_qp_create(struct kern_call *call)
 {
 	struct qp_args args = {.rq_wqe_count = 0};
 	struct kern_object *qp;
-	int error = read_core_part(call, &args);
-	bool is_target = args.type == NIC_QP_XRC_TGT;
+	bool is_target;
+	int error;
+
+	if (kern_call_object(call, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE))
+		return kern_rss_qp_create(call);
+	error = read_core_part(call, &args);
+	is_target = args.type == NIC_QP_XRC_TGT;
 
 	/* A target has no driver's part: it has nothing that the driver could see. */
 	if (is_target)

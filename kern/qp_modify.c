@@ -255,6 +255,8 @@ static int modify(struct kern_call *call, struct ib_uverbs_modify_qp *req, bool 
 
 	if (kern_object_find(call->file, req->qp_handle, KERN_QP, &qp))
 		return -EINVAL;
+	if (qp->tirn != 0)
+		return -ENOSYS;
 	error = nic_qp_query(kern->nic, qp->number, &now);
 	ASSERT(!error);
 	req->attr_mask = mask_for(qp, req->attr_mask);
@@ -381,6 +383,8 @@ int kern_write_query_qp(struct kern_call *call)
 		return error;
 	if (kern_object_find(call->file, req.qp_handle, KERN_QP, &qp))
 		return -EINVAL;
+	if (qp->tirn != 0)
+		return -ENOSYS;
 	error = nic_qp_query(kern->nic, qp->number, &params);
 	ASSERT(!error);
 	resp = (struct ib_uverbs_query_qp_resp){

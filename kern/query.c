@@ -119,6 +119,7 @@ static int write_device_uhw(struct kern_call *call)
 	size_t out = kern_call_len(call, UVERBS_ATTR_UHW_OUT);
 	uint8_t none;
 
+	kern_rss_mlx5_caps(call->kern, &resp.rss_caps);
 	resp.response_length = (uint32_t)(out < sizeof(resp) ? out : sizeof(resp));
 	if (out != 0 && out < offsetof(struct mlx5_ib_query_device_resp, tso_caps))
 		return -EINVAL;
@@ -164,6 +165,7 @@ int kern_write_query_device_ex(struct kern_call *call)
 	if (error)
 		return error;
 	resp.response_length = (uint32_t)(out < sizeof(resp) ? out : sizeof(resp));
+	kern_rss_caps(call->kern, &resp);
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
 	return kern_call_write_whole(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }

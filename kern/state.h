@@ -39,7 +39,7 @@ enum {
 	KERN_DCI_STREAMS_LOG2_MAX = 6,
 	KERN_DCI_STREAMS_FAILED_LOG2_MAX = 4,
 	KERN_CLOCK_KHZ = 1000000,      /* the device's clock counts nanoseconds */
-	KERN_USES_MAX = 7,             /* objects that one object names */
+	KERN_USES_MAX = 8,             /* objects that one object names */
 	KERN_DEVX_COUNT_MAX = 65536,   /* objects that only DevX has, and umems */
 	KERN_UDP_SPORT_FIRST = 0xc000, /* RoCE v2 source ports start here [RoCEv2 A17] */
 	KERN_EQN = 1,                  /* the event queue of completion vector 0 */
@@ -65,6 +65,8 @@ enum kern_object_type {
 	KERN_SRQ,
 	KERN_XRCD,
 	KERN_FLOW,
+	KERN_WQ,
+	KERN_RWQ_TABLE, /* holds the WQs that it names [rss.c] */
 };
 
 #define KERN_ANY 0xff /* in a method's spec: an object of any type */
@@ -80,6 +82,7 @@ enum {
 	KERN_USE_XRCD,
 	KERN_USE_RING, /* of what DevX made: the umem of its ring; of a memory key, of its bytes */
 	KERN_USE_RECORD, /* likewise, of its doorbell record */
+	KERN_USE_TABLE,  /* of a queue pair with a hash */
 };
 
 struct kern_object {
@@ -99,7 +102,8 @@ struct kern_object {
 	enum nic_qp_type qp_type;                /* of a queue pair */
 	struct ib_uverbs_qp_cap cap;             /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
-	uint32_t max_wr;         /* of an SRQ */
+	uint32_t tirn;           /* of a queue pair with a hash, whose number is 0; else 0 */
+	uint32_t max_wr;         /* of an SRQ or WQ */
 	uint32_t max_sge;        /* likewise */
 	uint32_t next_open;      /* of an XRC target: the next handle of the same, in a ring */
 	uint32_t cqe_count;      /* of a completion queue: what its ring has */
@@ -448,6 +452,15 @@ int kern_write_query_qp(struct kern_call *call);
 int kern_write_modify_qp(struct kern_call *call);
 int kern_write_modify_qp_ex(struct kern_call *call);
 int kern_write_create_flow(struct kern_call *call);
+int kern_wq_create(struct kern_call *call);
+int kern_wq_destroy(struct kern_call *call);
+int kern_write_modify_wq(struct kern_call *call);
+int kern_write_create_rwq_table(struct kern_call *call);
+int kern_rwq_table_destroy(struct kern *kern, const struct kern_object *table);
+/* kern_rss_qp_create - CREATE_QP that names a table. */
+int kern_rss_qp_create(struct kern_call *call);
+void kern_rss_caps(const struct kern *kern, struct ib_uverbs_ex_query_device_resp *resp);
+void kern_rss_mlx5_caps(const struct kern *kern, struct mlx5_ib_rss_caps *caps);
 /* kern_udp_sport - the RoCE v2 source port of a connection whose caller chose none. */
 uint16_t kern_udp_sport(uint32_t flow_label, uint32_t qpn, uint32_t dest_qpn);
 /* kern_mr_destroy - takes a region away from the nic, and its dma-buf out of this process. */

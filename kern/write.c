@@ -48,6 +48,11 @@ static const struct kern_write_cmd commands[] = {
      sizeof(struct ib_uverbs_ex_modify_qp_resp), kern_write_modify_qp_ex},
     {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_CREATE_FLOW), sizeof(struct ib_uverbs_create_flow),
      sizeof(struct ib_uverbs_create_flow_resp), kern_write_create_flow},
+    {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_MODIFY_WQ), sizeof(struct ib_uverbs_ex_modify_wq), 0,
+     kern_write_modify_wq},
+    {UV_WRITE_EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL),
+     sizeof(struct ib_uverbs_ex_create_rwq_ind_table),
+     sizeof(struct ib_uverbs_ex_create_rwq_ind_table_resp), kern_write_create_rwq_table},
 };
 
 int kern_invoke_write(struct kern_call *call)

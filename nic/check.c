@@ -3,6 +3,7 @@
  * check.c - nic_check(): the core's own invariants, for tests to assert after every step. What an
  * application or a peer wrote is never an invariant.
  */
+#include "nic/rss.h"
 #include "nic/sig.h"
 
 static void check_requester(const struct nic *nic, const struct nic_qp *qp)
@@ -221,6 +222,7 @@ void nic_check(const struct nic *nic)
 		check_qp(nic, qp);
 	}
 	check_attachments(nic);
+	nic_rss_check(nic);
 	check_ready(nic);
 	check_heap(nic);
 	check_alarms(nic);

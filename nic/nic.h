@@ -408,7 +408,7 @@ struct nic_qp_attr {
 enum { NIC_STREAMS_FAILED_MAX = 16 };
 
 int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn);
-int nic_qp_destroy(struct nic *nic, uint32_t qpn);
+int nic_qp_destroy(struct nic *nic, uint32_t qpn); /* -EBUSY: an RQT names it [nic/nic_rss.h] */
 /* The cookie, as given at create or set since. -EINVAL: no such queue pair. */
 int nic_qp_cookie(const struct nic *nic, uint32_t qpn, uint64_t *cookie);
 void nic_qp_set_cookie(struct nic *nic, uint32_t qpn, uint64_t cookie);
@@ -504,10 +504,12 @@ struct nic_frame {
 	uint8_t ip_flags; /* IPv4's three */
 	uint8_t src_port[2]; /* TCP, UDP, and others that have them there */
 	uint8_t dst_port[2];
+	uint8_t has_ports; /* 1: they are there */
 };
 
 struct nic_rule {
-	uint32_t qpn;      /* of a raw packet queue pair */
+	uint32_t qpn;      /* of a raw packet queue pair, */
+	uint32_t tirn;     /* or, and qpn is 0, of what spreads frames [nic/nic_rss.h] */
 	uint32_t priority; /* the lowest that fits is obeyed, by all of that priority */
 	struct nic_frame value;
 	struct nic_frame mask; /* the bits that must be as in value */
@@ -515,7 +517,7 @@ struct nic_rule {
 
 enum { NIC_RULES_MAX = 256 };
 
-/* -EINVAL: no such queue pair; -ENOMEM. A rule goes with its queue pair. */
+/* -EINVAL: no such queue pair or TIR; -ENOMEM. A rule goes with its queue pair. */
 int nic_rule_create(struct nic *nic, const struct nic_rule *rule, uint32_t *number);
 int nic_rule_destroy(struct nic *nic, uint32_t number);
 

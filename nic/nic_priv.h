@@ -392,7 +392,8 @@ struct nic {
 	uint32_t gid_live; /* bit: that entry is there */
 	uint32_t attachment_count;
 	struct nic_attachment *attachments; /* NIC_ATTACHMENTS_MAX */
-	struct nic_rule *rules;             /* NIC_RULES_MAX; qpn 0: free */
+	struct nic_rule *rules;             /* NIC_RULES_MAX; qpn and tirn 0: free */
+	struct nic_rss *rss;                /* [rss.h] */
 
 	uint32_t ece_offer; /* [abi/ece.h] */
 	struct nic_config config;

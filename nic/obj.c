@@ -5,6 +5,7 @@
  * Tables are laid out one after another, each on its own page, and are used from their low end up:
  * a NIC with few objects touches few pages.
  */
+#include "nic/rss.h"
 #include "nic/sig.h"
 
 #include <linux/errno.h>
@@ -109,6 +110,7 @@ static void place_objects(struct arena *arena, const struct nic_config *config, 
 	nic->qp_watch = arena_take(arena, config->qp_count_max, sizeof(*nic->qp_watch));
 	nic->attachments = arena_take(arena, NIC_ATTACHMENTS_MAX, sizeof(*nic->attachments));
 	nic->rules = arena_take(arena, NIC_RULES_MAX, sizeof(*nic->rules));
+	nic->rss = arena_take(arena, 1, sizeof(*nic->rss));
 	nic->cq_watch = arena_take(arena, config->cq_count_max, sizeof(*nic->cq_watch));
 	nic->cong.flows = arena_take(arena, config->qp_count_max, sizeof(*nic->cong.flows));
 	nic->cong.alarms = arena_take(arena, config->qp_count_max, sizeof(*nic->cong.alarms));

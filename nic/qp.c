@@ -4,6 +4,7 @@
  * error state is in qp_error.c.
  */
 #include "nic/nic_priv.h"
+#include "nic/rss.h"
 
 #include <linux/errno.h>
 
@@ -294,6 +295,8 @@ int nic_qp_destroy(struct nic *nic, uint32_t qpn)
 
 	if (!qp)
 		return -EINVAL;
+	if (qp->type == NIC_QP_RAW && nic_rss_uses(nic, qpn))
+		return -EBUSY;
 	nic_mcast_forget(nic, qpn);
 	nic_rule_forget(nic, qpn);
 	nic_qp_answer_last(nic, qp);

@@ -9,6 +9,7 @@
  * the kernel's.
  */
 #include "nic/nic_trace.h"
+#include "nic/rss.h"
 
 #include <linux/errno.h>
 
@@ -45,30 +46,38 @@ void nic_raw_address(struct nic_qp *qp)
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
+static bool is_live(const struct nic_rule *rule)
+{
+	return rule->qpn != 0 || rule->tirn != 0;
+}
+
 static uint32_t rule_count(const struct nic *nic)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < NIC_RULES_MAX; i++)
-		count += nic->rules[i].qpn != 0;
+		count += is_live(&nic->rules[i]);
 	return count;
 }
 
 int nic_rule_create(struct nic *nic, const struct nic_rule *rule, uint32_t *number)
 {
 	const struct nic_qp *qp = nic_qp_find(nic, rule->qpn);
+	struct nic_tir *tir = nic_tir_find(nic, rule->tirn);
 	int err = 0;
 
-	if (!qp || qp->type != NIC_QP_RAW)
+	if (rule->tirn != 0 ? !tir || rule->qpn != 0 : !qp || qp->type != NIC_QP_RAW)
 		return -EINVAL;
 	for (uint32_t i = 0; i < NIC_RULES_MAX; i++) {
-		if (nic->rules[i].qpn != 0)
+		if (is_live(&nic->rules[i]))
 			continue;
 		if (rule_count(nic) == 0 && nic->env->group_join)
 			err = nic->env->group_join(nic->env->ctx, path.dgid);
 		if (err < 0)
 			return err;
 		nic->rules[i] = *rule;
+		if (tir)
+			tir->users++;
 		*number = i;
 		return 0;
 	}
@@ -77,9 +86,14 @@ int nic_rule_create(struct nic *nic, const struct nic_rule *rule, uint32_t *numb
 
 int nic_rule_destroy(struct nic *nic, uint32_t number)
 {
-	if (number >= NIC_RULES_MAX || nic->rules[number].qpn == 0)
+	struct nic_rule *rule;
+
+	if (number >= NIC_RULES_MAX || !is_live(&nic->rules[number]))
 		return -EINVAL;
-	nic->rules[number].qpn = 0;
+	rule = &nic->rules[number];
+	if (rule->tirn != 0)
+		nic_tir_find(nic, rule->tirn)->users--;
+	rule->qpn = rule->tirn = 0;
 	if (rule_count(nic) == 0 && nic->env->group_leave)
 		nic->env->group_leave(nic->env->ctx, path.dgid);
 	return 0;
@@ -100,6 +114,7 @@ static void read_ports(struct nic_frame *frame, const uint8_t *at, uint32_t left
 		return;
 	memcpy(frame->src_port, at, sizeof(frame->src_port));
 	memcpy(frame->dst_port, at + 2, sizeof(frame->dst_port));
+	frame->has_ports = 1;
 }
 
 static void read_ipv4(struct nic_frame *frame, const uint8_t *ip, uint32_t left)
@@ -218,14 +233,23 @@ static void deliver(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pk
 	qp->rx_off = 0;
 }
 
-/* Whether a rule before the n-th, which fits too, brings the frame to the same queue pair. */
+/* The queue pair that the rule brings the frame to. */
+static struct nic_qp *receiver(const struct nic *nic, const struct nic_rule *rule,
+			       const struct nic_frame *frame)
+{
+	if (rule->tirn != 0)
+		return nic_qp_find(nic, nic_tir_choose(nic, rule->tirn, frame));
+	return nic_qp_find(nic, rule->qpn);
+}
+
+/* Whether a rule before the n-th, which fits too, brings the frame to the same place. */
 static bool served(const struct nic *nic, uint32_t n, const struct nic_frame *frame)
 {
 	const struct nic_rule *rule = &nic->rules[n];
 
 	for (uint32_t i = 0; i < n; i++)
-		if (nic->rules[i].qpn == rule->qpn && nic->rules[i].priority == rule->priority &&
-		    fits(&nic->rules[i], frame))
+		if (nic->rules[i].qpn == rule->qpn && nic->rules[i].tirn == rule->tirn &&
+		    nic->rules[i].priority == rule->priority && fits(&nic->rules[i], frame))
 			return true;
 	return false;
 }
@@ -245,13 +269,13 @@ void nic_raw_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx 
 	memcpy(head, pkt->payload, len);
 	read_frame(&frame, head, len);
 	for (uint32_t i = 0; i < NIC_RULES_MAX; i++)
-		if (nic->rules[i].qpn != 0 && nic->rules[i].priority < best &&
+		if (is_live(&nic->rules[i]) && nic->rules[i].priority < best &&
 		    fits(&nic->rules[i], &frame))
 			best = nic->rules[i].priority;
 	for (uint32_t i = 0; i < NIC_RULES_MAX && best != UINT32_MAX; i++)
-		if (nic->rules[i].qpn != 0 && nic->rules[i].priority == best &&
+		if (is_live(&nic->rules[i]) && nic->rules[i].priority == best &&
 		    fits(&nic->rules[i], &frame) && !served(nic, i, &frame))
-			deliver(nic, nic_qp_find(nic, nic->rules[i].qpn), pkt);
+			deliver(nic, receiver(nic, &nic->rules[i], &frame), pkt);
 }
 
 /* ---- the entry ------------------------------------------------------------------------------- */

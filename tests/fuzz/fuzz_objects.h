@@ -179,6 +179,8 @@ static int step_object(void)
 
 	if (kind >= 0xc0)
 		return kind & 1 ? make_device_memory(how) : resize_cq(how);
+	if (kind >= 0xa0)
+		return use_rss(how, kind);
 	switch (kind % 10) {
 	case 0:
 		return make_domain(how);

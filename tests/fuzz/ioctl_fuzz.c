@@ -532,6 +532,8 @@ static int step_post(void)
 }
 
 #include "tests/fuzz/fuzz_devx.h"
+#include "tests/fuzz/fuzz_rss.h"
+
 #include "tests/fuzz/fuzz_objects.h"
 
 /* ---- questions, and what is no call -------------------------------------------------------------

@@ -93,6 +93,10 @@ static void device(void **state)
 	assert_int_equal(resp.max_dm_size, 2 * 4096);
 	assert_int_equal(resp.base.max_mcast_grp, NIC_GROUPS_MAX);
 	assert_int_equal(resp.base.max_total_mcast_qp_attach, NIC_ATTACHMENTS_MAX);
+	assert_int_equal(resp.rss_caps.supported_qpts, 1 << IB_UVERBS_QPT_RAW_PACKET);
+	assert_int_equal(resp.rss_caps.max_rwq_indirection_tables, 64);
+	assert_int_equal(resp.rss_caps.max_rwq_indirection_table_size, 128);
+	assert_int_equal(resp.max_wq_type_rq, resp.base.max_qp);
 	assert_int_equal(resp.odp_caps.general_caps, 3);
 	assert_int_equal(resp.odp_caps.per_transport_caps.rc_odp_caps, 0x3f);
 	assert_int_equal(resp.odp_caps.per_transport_caps.uc_odp_caps, 0x07);
@@ -107,6 +111,8 @@ static void device(void **state)
 	assert_int_equal(uhw.response_length, sizeof(uhw));
 	assert_int_equal(uhw.flags, MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD);
 	assert_int_equal(uhw.cqe_comp_caps.max_num, 0);
+	assert_int_equal(uhw.rss_caps.rx_hash_function, MLX5_RX_HASH_FUNC_TOEPLITZ);
+	assert_int_equal(uhw.rss_caps.rx_hash_fields_mask, 0xff);
 	/* Shorter answers say how much of them is meant. */
 	assert_int_equal(rig_write(&rig, cmd, &req, sizeof(req), &resp, 184, NULL, 0), 0);
 	assert_int_equal(resp.response_length, 184);

@@ -393,6 +393,7 @@ static void vlan_and_ipv6(void **state)
 	r.value.ttl = 61;
 	be16_store(r.value.src_port, 1234);
 	be16_store(r.value.dst_port, 5678);
+	r.value.has_ports = 1;
 	rule(&t, &r);
 	receive(&t, &t.b.pair.b, 0, 1000);
 	send(&t, 200);

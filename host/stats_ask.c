@@ -243,7 +243,8 @@ static void ask_group(struct ask *ask, uint64_t until_ns)
 		if (count_waiting(ask, false) == 0 || host_now_ns() >= until_ns)
 			break;
 		if (poll(&pollfd, 1, LOOK_MS) > 0)
-			while (receive_one(ask))
+			/* Anybody can send here, without end. */
+			while (host_now_ns() < until_ns && receive_one(ask))
 				;
 		else
 			count_waiting(ask, true);

@@ -83,6 +83,7 @@ coverage() {
 		abi/roce_pkt.c abi/roce_frame.c abi/dump.c nic/*.c kern/*.c \
 		host/local.c host/registry.c host/door.c host/udp_rx.c host/seal.c \
 		tools/frame.c tools/xfer_proto.c tools/xfer.c tools/send.c tools/recv.c \
+		host/stats_ask.c abi/stats.c tools/stats.c tools/stats_print.c \
 		tools/perf_proto.c tools/pcap_read.c tools/units.c soft/config.c fault/parse.c \
 		lib/endpoint.c) |
 		awk '/\.c / || /^TOTAL/ { printf "  %-24s %5d lines %7s\n", $1, $8, $10 }'

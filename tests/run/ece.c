@@ -7,6 +7,8 @@
  * Argument: "own" (what the device offers has the software NIC's layout) or "plain" (it is version
  * 1 and nothing else). Exit status 0: every clause holds.
  */
+#include "expect.h"
+
 #include <infiniband/mlx5dv.h>
 
 #include <errno.h>
@@ -40,20 +42,11 @@ static struct ibv_cq *cq;
 static struct ibv_srq *srq;
 static struct ibv_xrcd *xrcd;
 static union ibv_gid gid;
-static int failures;
 
-static void expect(const char *clause, enum type type, uint32_t got, uint32_t wanted)
+static void expect_of(const char *clause, enum type type, uint32_t got, uint32_t wanted)
 {
 	printf("%s: %s, %s: 0x%x\n", got == wanted ? "ok" : "FAILED", names[type], clause, got);
 	failures += got != wanted;
-}
-
-static void *need(void *made, const char *what)
-{
-	if (made)
-		return made;
-	perror(what);
-	exit(2);
 }
 
 static struct ibv_qp *queue_pair(enum type type)
@@ -138,9 +131,9 @@ static uint32_t query(struct ibv_qp *qp, enum type type)
 {
 	struct ibv_ece ece = {.vendor_id = 1};
 
-	expect("ibv_query_ece", type, (uint32_t)ibv_query_ece(qp, &ece), 0);
-	expect("the vendor", type, ece.vendor_id, VENDOR);
-	expect("the mask", type, ece.comp_mask, 0);
+	expect_of("ibv_query_ece", type, (uint32_t)ibv_query_ece(qp, &ece), 0);
+	expect_of("the vendor", type, ece.vendor_id, VENDOR);
+	expect_of("the mask", type, ece.comp_mask, 0);
 	return ece.options;
 }
 
@@ -162,7 +155,7 @@ static uint32_t answer(enum type type, uint32_t word)
 	struct ibv_qp *qp = queue_pair(type);
 	uint32_t got;
 
-	expect("ibv_set_ece", type, (uint32_t)set(qp, VENDOR, word, 0), 0);
+	expect_of("ibv_set_ece", type, (uint32_t)set(qp, VENDOR, word, 0), 0);
 	go(qp, type, IBV_QPS_RTS);
 	got = query(qp, type);
 	ibv_destroy_qp(qp);
@@ -174,10 +167,10 @@ static void refusals(enum type type)
 	struct ibv_qp *qp = queue_pair(type);
 	uint32_t before = query(qp, type);
 
-	expect("another vendor", type, (uint32_t)set(qp, VENDOR + 1, OWN, 0), EINVAL);
-	expect("a mask", type, (uint32_t)set(qp, VENDOR, OWN, 1), EINVAL);
+	expect_of("another vendor", type, (uint32_t)set(qp, VENDOR + 1, OWN, 0), EINVAL);
+	expect_of("a mask", type, (uint32_t)set(qp, VENDOR, OWN, 1), EINVAL);
 	go(qp, type, IBV_QPS_RTS);
-	expect("which change nothing", type, query(qp, type), before);
+	expect_of("which change nothing", type, query(qp, type), before);
 	ibv_destroy_qp(qp);
 }
 
@@ -186,7 +179,7 @@ static void offers(enum type type, uint32_t wanted)
 {
 	struct ibv_qp *qp = queue_pair(type);
 
-	expect("what is offered", type, query(qp, type), type == XRC_RECV ? 0 : wanted);
+	expect_of("what is offered", type, query(qp, type), type == XRC_RECV ? 0 : wanted);
 	ibv_destroy_qp(qp);
 }
 
@@ -199,26 +192,27 @@ static void own(enum type type)
 
 	ibv_destroy_qp(qp);
 	offers(type, offer);
-	expect("it has our layout", type, offer & 0xff000000, OWN);
-	expect("and both algorithms", type, offer & (DCQCN_F | RTT_F), DCQCN_F | RTT_F);
-	expect("DCQCN", type, answer(type, prefer(offer, DCQCN)),
-	       chosen | DCQCN << PREFERRED_SHIFT | DCQCN_F);
-	expect("RTT", type, answer(type, prefer(offer, RTT)),
-	       chosen | RTT << PREFERRED_SHIFT | RTT_F);
-	expect("an answer is kept to", type, answer(type, chosen | RTT << PREFERRED_SHIFT | RTT_F),
-	       chosen | RTT << PREFERRED_SHIFT | RTT_F);
+	expect_of("it has our layout", type, offer & 0xff000000, OWN);
+	expect_of("and both algorithms", type, offer & (DCQCN_F | RTT_F), DCQCN_F | RTT_F);
+	expect_of("DCQCN", type, answer(type, prefer(offer, DCQCN)),
+		  chosen | DCQCN << PREFERRED_SHIFT | DCQCN_F);
+	expect_of("RTT", type, answer(type, prefer(offer, RTT)),
+		  chosen | RTT << PREFERRED_SHIFT | RTT_F);
+	expect_of("an answer is kept to", type,
+		  answer(type, chosen | RTT << PREFERRED_SHIFT | RTT_F),
+		  chosen | RTT << PREFERRED_SHIFT | RTT_F);
 	/* Whose bits mean something else: a card, all bits, version 1 alone, another layout. */
-	expect("a card's word", type, answer(type, 0x30000002), 0);
-	expect("all bits", type, answer(type, 0xffffffff), 0);
-	expect("version 1", type, answer(type, PLAIN), 0);
-	expect("another layout", type, answer(type, offer ^ 0x01000000), 0);
+	expect_of("a card's word", type, answer(type, 0x30000002), 0);
+	expect_of("all bits", type, answer(type, 0xffffffff), 0);
+	expect_of("version 1", type, answer(type, PLAIN), 0);
+	expect_of("another layout", type, answer(type, offer ^ 0x01000000), 0);
 	refusals(type);
 }
 
 static void plain(enum type type)
 {
 	offers(type, PLAIN);
-	expect("and agrees on nothing", type, answer(type, 0x1a1007c3), 0);
+	expect_of("and agrees on nothing", type, answer(type, 0x1a1007c3), 0);
 	refusals(type);
 }
 
@@ -236,8 +230,8 @@ static void both_ends(void)
 	word = query(two, RC);
 	set(one, VENDOR, word, 0);
 	go(one, RC, IBV_QPS_RTS);
-	expect("the first one's is the other's", RC, query(one, RC), word);
-	expect("and chose RTT", RC, word >> PREFERRED_SHIFT & 15, RTT);
+	expect_of("the first one's is the other's", RC, query(one, RC), word);
+	expect_of("and chose RTT", RC, word >> PREFERRED_SHIFT & 15, RTT);
 	ibv_destroy_qp(one);
 	ibv_destroy_qp(two);
 }

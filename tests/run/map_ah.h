@@ -6,6 +6,8 @@
 #ifndef RIG5_RUN_MAP_AH_H
 #define RIG5_RUN_MAP_AH_H
 
+#include "expect.h"
+
 #include <infiniband/mlx5dv.h>
 
 #include <errno.h>
@@ -32,21 +34,6 @@ struct place {
 static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
-static int failures;
-
-static void expect(const char *clause, int got, int wanted)
-{
-	printf("%s: %s, %d\n", got == wanted ? "ok" : "FAILED", clause, got);
-	failures += got != wanted;
-}
-
-static void *need(void *made, const char *what)
-{
-	if (made)
-		return made;
-	perror(what);
-	exit(2);
-}
 
 static struct ibv_qp *queue_pair_of(struct ibv_pd *its_pd, struct ibv_cq *its_cq,
 				    enum ibv_qp_type type)

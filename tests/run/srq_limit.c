@@ -5,6 +5,8 @@
  * srq.sh: a datagram queue pair sends to itself. Exit status 0: the event comes when there are
  * fewer receives than the limit, once, and not again before the limit is set again.
  */
+#include "expect.h"
+
 #include <infiniband/verbs.h>
 
 #include <poll.h>
@@ -20,21 +22,6 @@ static struct ibv_srq *srq;
 static struct ibv_qp *qp;
 static struct ibv_mr *mr;
 static struct ibv_ah *ah;
-static int failures;
-
-static void expect(const char *clause, int got, int wanted)
-{
-	printf("%s: %s, %d\n", got == wanted ? "ok" : "FAILED", clause, got);
-	failures += got != wanted;
-}
-
-static void *need(void *made, const char *what)
-{
-	if (made)
-		return made;
-	perror(what);
-	exit(2);
-}
 
 static void start(void)
 {

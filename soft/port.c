@@ -38,31 +38,6 @@ static const struct nic_config nic_limits = {
 
 enum { SCAN_RECORDS = 64 };
 
-/* How much longer than the published delays those are that fit hosts. */
-enum { HOST_DELAYS = 40 };
-
-/*
- * What fits hosts [docs/congestion.md, "On a host"]: the paper's DCQCN, since it waits for 50 us
- * between notifications; Swift with delays that a thread's waking does not reach, and a window that
- * such a thread fills at once; a bucket as deep as what one that wakes late has missed. What may be
- * under way is no more than without (host/udp.h).
- */
-static struct nic_cc_params host_params(void)
-{
-	struct nic_cc_params params = nic_cc_paper;
-
-	params.cap_ns = 42000;
-	params.burst_bytes = 65536;
-	params.dcqcn.rpg_min_rate_mbps = 100;
-	params.rtt.host_pauses = true;
-	params.rtt.base_target_ns *= HOST_DELAYS;
-	params.rtt.fs_range_ns *= HOST_DELAYS;
-	params.rtt.fs_a_ns *= HOST_DELAYS;
-	params.rtt.fs_b_ns *= HOST_DELAYS;
-	params.rtt.min_window_q16 = 4 << 16;
-	return params;
-}
-
 /* ---- callbacks --------------------------------------------------------------------------------
  */
 
@@ -311,8 +286,7 @@ static int build(struct soft_port *port, const struct soft_port_names *names, ch
 	port->limits.mtu_max_bytes = host_port_mtu(port->host);
 	port->limits.lid = host_port_lid(port->host);
 	port->limits.ece_plain = port->config.ece_plain;
-	port->cc_params = host_params();
-	port->limits.cc_params = &port->cc_params;
+	port->limits.cc_params = &nic_cc_host;
 	port->limits.cc_algorithm = port->config.cc_algorithm;
 	config = kern_config_of(port, names);
 	nic_bytes = round_to_page(nic_arena_bytes(&port->limits));
@@ -442,8 +416,7 @@ void *soft_port_page(const struct soft_port *port, uint32_t page)
 }
 
 /* An old size of 0 makes mremap map the pages of a shared mapping a second time [mremap(2)]. */
-void *soft_port_map(struct soft_port *port, uint32_t page, uint32_t count, int prot,
-		    void *fixed)
+void *soft_port_map(struct soft_port *port, uint32_t page, uint32_t count, int prot, void *fixed)
 {
 	size_t bytes = (size_t)count * SOFT_PAGE_BYTES;
 	int flags = fixed ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE;

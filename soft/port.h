@@ -42,9 +42,8 @@ struct soft_port {
 	struct nic_env env;
 	struct soft_nic config;
 	struct nic_config limits;
-	struct nic_cc_params cc_params;
 	const struct soft_tracer *tracer; /* or NULL */
-	pthread_t last_thread; /* who ran the pass before this one */
+	pthread_t last_thread;            /* who ran the pass before this one */
 };
 
 /*
@@ -58,10 +57,10 @@ struct soft_tracer {
 
 /* The names that a port's device has for the kernel's clients; they must outlive the port. */
 struct soft_port_names {
-	const char *ibdev; /* NULL: as configured */
+	const char *ibdev;   /* NULL: as configured */
 	unsigned int uverbs; /* 3: "uverbs3" */
 	bool stores; /* its user stores to registers without a word: see host_port_registers */
-	const struct kern_pci *pci; /* NULL: sysfs shows no PCI device */
+	const struct kern_pci *pci;       /* NULL: sysfs shows no PCI device */
 	const struct soft_tracer *tracer; /* NULL: none */
 };
 
@@ -82,8 +81,7 @@ void soft_port_unlock(struct soft_port *port);
 void *soft_port_page(const struct soft_port *port, uint32_t page);
 /* soft_port_map - maps count register pages once more, for an application, which may unmap them
  * without taking them away from the NIC. As mmap(2) with MAP_SHARED; NULL and errno on failure. */
-void *soft_port_map(struct soft_port *port, uint32_t page, uint32_t count, int prot,
-		    void *fixed);
+void *soft_port_map(struct soft_port *port, uint32_t page, uint32_t count, int prot, void *fixed);
 /* soft_port_await_takers - before an ioctl that may open a channel. Not under the lock. */
 void soft_port_await_takers(struct soft_port *port);
 

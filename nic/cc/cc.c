@@ -8,33 +8,44 @@
 
 #include <string.h>
 
-#define RTT_DEFAULTS                                                                              \
-	{                                                                                         \
-		.base_target_ns = 25000, .hop_target_ns = 1000, .hops = 1, .fs_range_ns = 100000, \
-		.fs_a_ns = 32260, .fs_b_ns = 2016, .ai_q16 = 65536, .beta_q16 = 52429,            \
-		.max_mdf_q16 = 32768, .min_window_q16 = 655, .max_window_q16 = 256 << 16,         \
-		.retx_limit = 3, .min_valid_ns = 1,                                               \
+/* Swift with its delays times `slower`. */
+#define RTT_RULES(slower, least_window, pauses)                                       \
+	{                                                                             \
+		.base_target_ns = 25000 * (slower), .hop_target_ns = 1000, .hops = 1, \
+		.fs_range_ns = 100000 * (slower), .fs_a_ns = 32260 * (slower),        \
+		.fs_b_ns = 2016 * (slower), .ai_q16 = 65536, .beta_q16 = 52429,       \
+		.max_mdf_q16 = 32768, .min_window_q16 = (least_window),               \
+		.max_window_q16 = 256 << 16, .retx_limit = 3, .min_valid_ns = 1,      \
+		.host_pauses = (pauses),                                              \
+	}
+#define RTT_DEFAULTS RTT_RULES(1, 655, false)
+
+#define DCQCN_PAPER(least_mbps)                                                               \
+	{                                                                                     \
+		.paper_rules = true, .clamp_tgt_rate = true, .rpg_gd = 11, .dce_tcp_g = 1020, \
+		.initial_alpha_value = 1023, .dce_tcp_rtt_us = 55, .rpg_time_reset_us = 55,   \
+		.rpg_byte_reset_bytes = 10000000, .rpg_threshold = 5, .rpg_ai_rate_mbps = 40, \
+		.rpg_hai_rate_mbps = 200, .rpg_min_rate_mbps = (least_mbps),                  \
+		.min_time_between_cnps_us = 50,                                               \
 	}
 
 const struct nic_cc_params nic_cc_paper = {
     .cap_ns = 8000,
-    .dcqcn =
-	{
-	    .paper_rules = true,
-	    .clamp_tgt_rate = true,
-	    .rpg_gd = 11,
-	    .dce_tcp_g = 1020,
-	    .initial_alpha_value = 1023,
-	    .dce_tcp_rtt_us = 55,
-	    .rpg_time_reset_us = 55,
-	    .rpg_byte_reset_bytes = 10000000,
-	    .rpg_threshold = 5,
-	    .rpg_ai_rate_mbps = 40,
-	    .rpg_hai_rate_mbps = 200,
-	    .rpg_min_rate_mbps = 10,
-	    .min_time_between_cnps_us = 50,
-	},
+    .dcqcn = DCQCN_PAPER(10),
     .rtt = RTT_DEFAULTS,
+};
+
+/*
+ * What fits hosts [docs/congestion.md, "On a host"]: the paper's DCQCN, since it waits for 50 us
+ * between notifications; Swift with delays that a thread's waking does not reach, and a window that
+ * such a thread fills at once; a bucket as deep as what one that wakes late has missed. What may be
+ * under way is no more than without (host/udp.h).
+ */
+const struct nic_cc_params nic_cc_host = {
+    .cap_ns = 42000,
+    .burst_bytes = 65536,
+    .dcqcn = DCQCN_PAPER(100),
+    .rtt = RTT_RULES(40, 4 << 16, true),
 };
 
 const struct nic_cc_params nic_cc_vendor = {

@@ -85,9 +85,10 @@ struct nic_cc_params {
 	struct nic_cc_rtt_params rtt;
 };
 
-/* Named profiles. Both have the same NIC_CC_RTT. */
+/* Named profiles. The first two have the same NIC_CC_RTT. */
 extern const struct nic_cc_params nic_cc_paper;  /* DCQCN as published, for 40 Gb/s */
 extern const struct nic_cc_params nic_cc_vendor; /* DCQCN with the cards' rules and defaults */
+extern const struct nic_cc_params nic_cc_host;   /* for software, whose threads wake late */
 
 /* What does not change in a flow's life. */
 struct nic_cc_flow {

@@ -173,6 +173,7 @@ static void loss(struct nic *nic, struct nic_qp *qp)
 	if (qp->networked)
 		nic_flow_lost(nic, qp);
 	retry(nic, qp);
+	qp->told_lost = true;
 }
 
 /* An answer names a packet behind a READ or atomic whose own answer has not come. */
@@ -182,13 +183,20 @@ static COLD void implied_loss(struct nic *nic, struct nic_qp *qp)
 	loss(nic, qp);
 }
 
-/* Sends the oldest packet once more, alone: its answer says how far the responder is. */
+/* Sends the oldest packet once more, alone: its answer says how far the responder is. One that
+ * still waits for its turn is not asked for again. */
 static void probe(struct nic *nic, struct nic_qp *qp)
 {
+	bool rtt_timed = qp->rtt_timed && qp->rtt_psn != qp->psn_una;
+
+	if (qp->probing && qp->psn_send == qp->psn_una) {
+		nic_rtt_wait(nic, qp);
+		return;
+	}
 	nic->counters.ack_probes++;
 	nic_rtt_probe(nic, qp);
-	qp->probing = true;
 	nic_req_go_back(nic, qp);
+	qp->rtt_timed = rtt_timed;
 }
 
 void nic_comp_expire(struct nic *nic, struct nic_qp *qp)

@@ -212,8 +212,10 @@ struct nic_qp {
 	bool overdue;     /* UC, UD: what the wire has no room for now is lost */
 	bool rnr_waiting; /* deadline_ns is the end of an RNR wait */
 	bool went_back;   /* psn_una was sent again since it last moved */
+	bool told_lost;   /* what goes again was lost for sure: its answers are to the newer copy */
 	bool rtt_timed;   /* a packet's round trip is being measured */
 	bool probing;     /* nothing but psn_una is under way, until something is acknowledged */
+	uint8_t backed_off; /* wait_ns is doubled so many times, until a round trip is measured */
 	bool networked;   /* its path is a network: it has a flow [flow.h] */
 	bool paced;       /* and the flow is asked before each packet; UD: of the entry it sends */
 	bool flow_made;   /* its row in nic_cong.flows is its own */
@@ -244,6 +246,8 @@ struct nic_qp {
 	uint64_t wait_from_ns;  /* the timeout counts from here */
 	uint64_t rtt_from_ns;   /* when the packet that is measured was sent */
 	uint32_t rtt_psn;
+	uint32_t probe_psn;     /* what is probed with, */
+	uint32_t probe_psns;    /* and how many packets of it have gone; 0: none yet */
 	uint32_t srtt_ns;       /* round trip, smoothed; 0: never measured */
 	uint32_t rttvar_ns;     /* and how much it varies */
 	uint64_t sq_va;
@@ -703,8 +707,10 @@ void nic_mcast_forget(struct nic *nic, uint32_t qpn);
 void nic_rtt_start(struct nic *nic, struct nic_qp *qp, uint32_t psn);
 /* nic_rtt_progress - psn_una has moved: wait_ns is what the round trip says. */
 void nic_rtt_progress(struct nic *nic, struct nic_qp *qp);
-/* nic_rtt_probe - wait_ns went by in silence: the next wait is longer. */
+/* nic_rtt_probe - wait_ns went by in silence: psn_una is asked for, and the next wait is longer. */
 void nic_rtt_probe(struct nic *nic, struct nic_qp *qp);
+/* nic_rtt_wait - goes on waiting, as long as last time. */
+void nic_rtt_wait(struct nic *nic, struct nic_qp *qp);
 /* nic_rtt_forget - nothing is known of the path. */
 void nic_rtt_forget(struct nic_qp *qp);
 

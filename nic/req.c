@@ -344,9 +344,14 @@ static uint32_t message_bytes(const struct nic_qp *qp, const struct nic_op *op)
 	return ROCE_BTH_BYTES + (left < 1u << qp->mtu_log2 ? left : 1u << qp->mtu_log2);
 }
 
-/* The packet at psn_send goes again; of a message: op. */
-static COLD void sent_again(struct nic *nic, struct nic_qp *qp, const struct nic_op *op)
+/* PSNs [psn_send, psn_send + count) go again; of a message: op. */
+static COLD void sent_again(struct nic *nic, struct nic_qp *qp, uint32_t count,
+			    const struct nic_op *op)
 {
+	if (qp->probing)
+		qp->probe_psns = count;
+	if (qp->told_lost && !qp->rtt_timed)
+		nic_rtt_start(nic, qp, qp->psn_send);
 	nic->counters.retransmits++;
 	qp->counters.retransmits++;
 	if (qp->networked)
@@ -370,7 +375,7 @@ HOT void sent(struct nic *nic, struct nic_qp *qp, uint32_t count, const struct n
 	uint32_t before = (qp->psn_high - qp->psn_send) & PSN_MASK;
 
 	if (before != 0)
-		sent_again(nic, qp, op);
+		sent_again(nic, qp, count, op);
 	else if (qp->window_psns != 0)
 		sent_first(nic, qp, op);
 	qp->psn_send = psn_add(qp->psn_send, (int32_t)count);
@@ -520,6 +525,7 @@ void nic_req_go_back(struct nic *nic, struct nic_qp *qp)
 	qp->op_cur = qp->op_tail;
 	qp->psn_send = qp->psn_una;
 	qp->went_back = true;
+	qp->told_lost = false;
 	qp->rtt_timed = false; /* an answer may be to either copy */
 	if (nic_req_has_work(nic, qp))
 		nic_ready(nic, qp);

@@ -10,12 +10,18 @@
  * (probing). A responder answers duplicates, too: the answer says how far it is. If it has that
  * packet and no more, all after it is sent again; if it has more, it was only slow. A probe is no
  * retry: the timeout goes on, and counts.
+ *
+ * Of what was probed no round trip can be told [RFC 6298: Karn]. So the longer wait that a probe
+ * begins lasts until one is measured: else a path that has become slower is probed for ever, and
+ * never measured. What a responder said to be missing can be measured when it goes again: the first
+ * copy is gone.
  */
 #include "nic/nic_priv.h"
 
 enum {
 	PROBE_NS_MIN = 250000, /* a host answers when it gets to it */
 	RTT_NS_MAX = 1000000000,
+	BACKED_OFF_MAX = 4, /* the wait is doubled so many times at most */
 };
 
 static uint64_t clamped(const struct nic_qp *qp, uint64_t ns)
@@ -27,6 +33,7 @@ void nic_rtt_forget(struct nic_qp *qp)
 {
 	qp->rtt_timed = false;
 	qp->probing = false;
+	qp->backed_off = 0;
 	qp->srtt_ns = 0;
 	qp->wait_ns = qp->timeout_ns;
 }
@@ -67,27 +74,63 @@ static uint64_t first_wait_ns(const struct nic_qp *qp)
 	return wait_ns > PROBE_NS_MIN ? wait_ns : PROBE_NS_MIN;
 }
 
+static uint64_t next_wait_ns(const struct nic_qp *qp)
+{
+	return clamped(qp, first_wait_ns(qp) << qp->backed_off);
+}
+
+/* Whether the responder has more than what it was probed with; a probe that never went out says
+ * nothing, and what is answered then is what was sent before. */
+static bool has_more(const struct nic_qp *qp)
+{
+	return ((qp->psn_una - qp->probe_psn) & PSN_MASK) > qp->probe_psns;
+}
+
+/* What it lacks of the rest it will say, or has said: then the next probe finds out, and comes no
+ * later than this one did. Else all of the rest goes again. */
+static void probed(struct nic_qp *qp)
+{
+	if (!has_more(qp)) {
+		qp->rtt_timed = false;
+		return;
+	}
+	qp->psn_send = qp->psn_high;
+	qp->backed_off -= qp->backed_off != 0;
+}
+
 void nic_rtt_progress(struct nic *nic, struct nic_qp *qp)
 {
 	if (qp->rtt_timed && psn_diff(qp->psn_una, qp->rtt_psn) > 0) {
 		qp->rtt_timed = false;
+		qp->backed_off = 0;
 		take_sample(qp, nic->now_ns - qp->rtt_from_ns);
 	}
-	/* The responder has more than the probe: what it lacks it will say. */
-	if (qp->probing && psn_diff(qp->psn_una, qp->psn_send) > 0)
-		qp->psn_send = qp->psn_high;
+	if (qp->probing)
+		probed(qp);
 	qp->probing = false;
 	if (qp->paced)
 		nic_flow_acked(nic, qp);
 	if (qp->srtt_ns != 0)
-		qp->wait_ns = clamped(qp, first_wait_ns(qp));
+		qp->wait_ns = next_wait_ns(qp);
 }
 
 void nic_rtt_probe(struct nic *nic, struct nic_qp *qp)
 {
-	uint64_t next_ns, timeout_ns = qp->wait_from_ns + qp->timeout_ns;
+	if (!qp->probing) {
+		qp->probing = true;
+		qp->probe_psn = qp->psn_una;
+		qp->probe_psns = 0;
+	}
+	if (qp->backed_off < BACKED_OFF_MAX)
+		qp->backed_off++;
+	qp->wait_ns = next_wait_ns(qp);
+	nic_rtt_wait(nic, qp);
+}
 
-	qp->wait_ns = clamped(qp, 2 * qp->wait_ns);
-	next_ns = nic->now_ns + qp->wait_ns;
+void nic_rtt_wait(struct nic *nic, struct nic_qp *qp)
+{
+	uint64_t next_ns = nic->now_ns + qp->wait_ns;
+	uint64_t timeout_ns = qp->wait_from_ns + qp->timeout_ns;
+
 	nic_timer_set(nic, qp, next_ns < timeout_ns ? next_ns : timeout_ns);
 }

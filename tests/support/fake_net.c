@@ -54,6 +54,22 @@ static void depart(struct fake_net *net, struct fake_packet *packet)
 	}
 }
 
+/* When it is given to whom it is for: who is not run gets it later. */
+static uint64_t taken_ns(const struct fake_world *w, const struct fake_packet *packet)
+{
+	uint64_t from_ns = w->paused_until_ns[1 - packet->from];
+
+	return packet->due_ns > from_ns ? packet->due_ns : from_ns;
+}
+
+static bool is_before(const struct fake_world *w, const struct fake_packet *a,
+		      const struct fake_packet *b)
+{
+	uint64_t a_ns = taken_ns(w, a), b_ns = taken_ns(w, b);
+
+	return a_ns != b_ns ? a_ns < b_ns : a->due_ns < b->due_ns;
+}
+
 /* The packet that arrives first; queue_count: there is none. */
 static size_t next_arrival(struct fake_net *net)
 {
@@ -63,10 +79,18 @@ static size_t next_arrival(struct fake_net *net)
 	for (size_t i = 0; i < w->queue_count; i++) {
 		if (w->queue[i]->due_ns == 0)
 			depart(net, w->queue[i]);
-		if (first == w->queue_count || w->queue[i]->due_ns < w->queue[first]->due_ns)
+		if (first == w->queue_count || is_before(w, w->queue[i], w->queue[first]))
 			first = i;
 	}
 	return first;
+}
+
+/* When NIC `nic` has something to do by itself. */
+static uint64_t wakes_ns(const struct fake_world *w, uint32_t nic)
+{
+	uint64_t deadline_ns = nic_deadline_ns(w->nics[nic]);
+
+	return deadline_ns > w->paused_until_ns[nic] ? deadline_ns : w->paused_until_ns[nic];
 }
 
 void fake_net_run(struct fake_net *net, uint64_t until_ns, void (*app)(void *ctx), void *ctx)
@@ -75,13 +99,13 @@ void fake_net_run(struct fake_net *net, uint64_t until_ns, void (*app)(void *ctx
 
 	for (;;) {
 		size_t i = next_arrival(net);
-		uint64_t at_ns = i < w->queue_count ? w->queue[i]->due_ns : UINT64_MAX;
+		uint64_t at_ns = i < w->queue_count ? taken_ns(w, w->queue[i]) : UINT64_MAX;
 
 		for (uint32_t nic = 0; nic < FAKE_NICS; nic++) {
-			uint64_t deadline_ns = nic_deadline_ns(w->nics[nic]);
+			uint64_t own_ns = wakes_ns(w, nic);
 
-			if (deadline_ns < at_ns) {
-				at_ns = deadline_ns > w->now_ns ? deadline_ns : w->now_ns + 1;
+			if (own_ns < at_ns) {
+				at_ns = own_ns > w->now_ns ? own_ns : w->now_ns + 1;
 				i = SIZE_MAX;
 			}
 		}

@@ -678,12 +678,12 @@ void fake_receive(struct fake_qp *qp, const struct fake_piece *pieces, uint32_t 
 
 enum nic_more fake_run(struct fake_world *w, uint32_t nic)
 {
-	enum nic_more more;
+	enum nic_more more = NIC_BUSY;
 
-	do {
+	while (more == NIC_BUSY && w->now_ns >= w->paused_until_ns[nic]) {
 		more = nic_run(w->nics[nic], &w->budget, w->now_ns);
 		nic_check(w->nics[nic]);
-	} while (more == NIC_BUSY);
+	}
 	return more;
 }
 

@@ -70,6 +70,7 @@ struct fake_world {
 	size_t queue_cap;
 	size_t room;
 	bool untaken; /* what tx_untaken answers */
+	uint64_t paused_until_ns[FAKE_NICS]; /* a NIC is not run; fake_net.h: nor gets anything */
 	uint32_t window_bytes; /* what tx_window_bytes answers; set before connecting */
 	bool alien;   /* set before connecting: as on two hosts, with GIDs that differ */
 	struct fake_packet *reserved;

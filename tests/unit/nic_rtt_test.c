@@ -220,6 +220,104 @@ static void no_probes(void **state)
 	}
 }
 
+/* On a path that has become slower no round trip could be told if each message were probed. */
+static void slower_than_before(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+
+	(void)state;
+	one_trip(&b);
+	for (int i = 0; i < 8; i++) {
+		uint16_t index = bed_post(&b, WQE_OP_WRITE, 8);
+
+		for (int k = 0; k < 5; k++)
+			fake_advance(b.w, TRIP_NS);
+		fake_settle(b.w);
+		expect_done(&b.pair.a.send_cq, CQE_REQ, index, 8);
+	}
+	assert_int_equal(counters(&b)->ack_probes, 1);
+	bed_close(&b);
+}
+
+/* A NAK says that the first copy is gone: the answer is to the second, and measured. A timeout says
+ * no such thing. */
+static void lost_for_sure(void **state)
+{
+	(void)state;
+	for (int by_nak = 0; by_nak < 2; by_nak++) {
+		struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+
+		bed_post(&b, WQE_OP_WRITE, 2048);
+		if (by_nak) {
+			fake_drop(b.w, 0);
+			fake_deliver(b.w, 0);
+			fake_deliver(b.w, 0);
+		} else {
+			drop_all(&b);
+			fake_advance(b.w, TIMEOUT_NS);
+		}
+		assert_int_equal(b.w->queue_count, 2);
+		fake_advance(b.w, TRIP_NS);
+		fake_settle(b.w);
+		bed_post(&b, WQE_OP_WRITE, 8);
+		drop_all(&b);
+		fake_advance(b.w, WAIT_NS);
+		assert_int_equal(b.w->queue_count, by_nak);
+		bed_close(&b);
+	}
+}
+
+/* Its pace allows the requester nothing for so long. */
+static void hold(struct bed *b, uint64_t ns)
+{
+	struct nic_qp *qp = nic_qp_find(b->w->nics[0], b->pair.a.qpn);
+
+	qp->paced = true;
+	nic_alarm_set(b->w->nics[0], qp, b->w->now_ns + ns);
+}
+
+/* One that waits for its turn is asked for once. What comes meanwhile is the answer to what went
+ * before: the responder was slow, and nothing is sent again. */
+static void probe_waits(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+	uint16_t index;
+
+	(void)state;
+	one_trip(&b);
+	index = bed_post(&b, WQE_OP_WRITE, 4096);
+	hold(&b, 40 * TRIP_NS);
+	for (int i = 0; i < 30; i++)
+		fake_advance(b.w, TRIP_NS);
+	assert_int_equal(b.w->queue_count, 4);
+	assert_int_equal(counters(&b)->ack_probes, 1);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, index, 4096);
+	assert_int_equal(counters(&b)->retransmits, 0);
+	bed_close(&b);
+}
+
+/* The answer to a probe comes while the next waits for its turn: it says how far the responder is,
+ * and what it lacks goes at once. */
+static void second_probe_waits(void **state)
+{
+	struct bed b = bed_with_window(WINDOW_BYTES, NULL);
+	uint16_t index;
+
+	(void)state;
+	one_trip(&b);
+	index = bed_post(&b, WQE_OP_WRITE, 4096);
+	drop_all(&b);
+	expect_probe(&b, WAIT_NS, 0x101);
+	hold(&b, 40 * TRIP_NS);
+	for (int i = 0; i < 10; i++)
+		fake_advance(b.w, TRIP_NS);
+	assert_int_equal(b.w->queue_count, 1);
+	fake_settle(b.w);
+	expect_done(&b.pair.a.send_cq, CQE_REQ, index, 4096);
+	bed_close(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +328,10 @@ int main(void)
 	    cmocka_unit_test(silence),
 	    cmocka_unit_test(read_response_lost),
 	    cmocka_unit_test(no_probes),
+	    cmocka_unit_test(slower_than_before),
+	    cmocka_unit_test(lost_for_sure),
+	    cmocka_unit_test(probe_waits),
+	    cmocka_unit_test(second_probe_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,8 @@
  *
  * Arguments: rig5, the addresses of two more devices, to which datagrams go, and the port's default
  * algorithm, "dcqcn" or "rtt"; or "off" (the device has no such objects); or "ib" (an InfiniBand
- * port). Exit status 0: every clause holds.
+ * port). With RIG5_FAULT, which makes a bottleneck that marks, what the algorithms do there. Exit
+ * status 0: every clause holds.
  */
 #include <infiniband/mlx5dv.h>
 
@@ -44,21 +45,28 @@ static void close_place(struct place *place)
 	ibv_close_device(place->context);
 }
 
-/* Datagrams to the place, which has no receive for them. */
-static void send_some(struct ibv_qp *qp, struct ibv_mr *mr, struct ibv_ah *ah, struct place *to)
+/* A datagram to the place, which has no receive for it. */
+static void post(struct ibv_qp *qp, struct ibv_mr *mr, uint32_t bytes, struct ibv_ah *ah,
+		 const struct place *to)
 {
-	struct ibv_sge piece = {.addr = (uintptr_t)mr->addr, .length = BYTES, .lkey = mr->lkey};
+	struct ibv_sge piece = {.addr = (uintptr_t)mr->addr, .length = bytes, .lkey = mr->lkey};
 	struct ibv_send_wr *bad, wr = {.sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_SEND};
-	struct ibv_wc wc;
-	int got;
 
 	wr.send_flags = IBV_SEND_SIGNALED;
 	wr.wr.ud.ah = ah;
 	wr.wr.ud.remote_qpn = to->qp->qp_num;
 	wr.wr.ud.remote_qkey = QKEY;
+	if (ibv_post_send(qp, &wr, &bad))
+		need(NULL, "ibv_post_send");
+}
+
+static void send_some(struct ibv_qp *qp, struct ibv_mr *mr, struct ibv_ah *ah, struct place *to)
+{
+	struct ibv_wc wc;
+	int got;
+
 	for (int i = 0; i < BURST; i++) {
-		if (ibv_post_send(qp, &wr, &bad))
-			need(NULL, "ibv_post_send");
+		post(qp, mr, BYTES, ah, to);
 		while ((got = ibv_poll_cq(cq, 1, &wc)) == 0)
 			;
 		if (got < 0 || wc.status != IBV_WC_SUCCESS)
@@ -164,14 +172,35 @@ static void algorithms(const char *rig5, int usual, struct place *a, struct plac
 	ibv_destroy_qp(qp);
 }
 
+static void post_full(struct sender *sender)
+{
+	post(sender->qp, sender->mr, FULL_BYTES, sender->ah, (const struct place *)sender->to);
+}
+
+static void behind_marks(const char *rig5, int usual, struct place *a, struct place *b,
+			 struct ibv_mr *mr)
+{
+	struct sender to_a = {post_full, queue_pair(IBV_QPT_UD), mr, handle_to(&a->gid, 1), a};
+	struct sender to_b = {post_full, to_a.qp, mr, handle_to(&b->gid, 1), b};
+
+	start(to_a.qp);
+	marked(rig5, usual, a, b, &to_a, &to_b);
+	ibv_destroy_qp(to_a.qp);
+}
+
 static void clauses(struct ibv_device **devices, char **argv)
 {
-	static char memory[BYTES];
-	struct ibv_mr *mr = need(ibv_reg_mr(pd, memory, BYTES, 0), "ibv_reg_mr");
+	static char memory[FULL_BYTES];
+	struct ibv_mr *mr = need(ibv_reg_mr(pd, memory, FULL_BYTES, 0), "ibv_reg_mr");
 	struct place a = open_place(devices[1], argv[2]), b = open_place(devices[2], argv[3]);
+	int usual = strcmp(argv[4], "rtt") == 0 ? RTT : DCQCN;
 
-	returns();
-	algorithms(argv[1], strcmp(argv[4], "rtt") == 0 ? RTT : DCQCN, &a, &b, mr);
+	if (getenv("RIG5_FAULT")) {
+		behind_marks(argv[1], usual, &a, &b, mr);
+	} else {
+		returns();
+		algorithms(argv[1], usual, &a, &b, mr);
+	}
 	close_place(&a);
 	close_place(&b);
 	ibv_dereg_mr(mr);

@@ -3,7 +3,8 @@
 # Shows that mlx5dv_map_ah_to_qp does on the software NIC what its manual page says, in rdma-core's
 # libmlx5 as it is and in librig5_mlx5dv.so, which exports that and ibv_destroy_ah and nothing else.
 # By two programs, one for datagrams and one for DC, linked with either, on Ethernet, on InfiniBand,
-# and without the capability; what a destination has is asked of the process, while it sends there.
+# and without the capability; what a destination has is asked of the process, while it sends there,
+# and seen behind a bottleneck that marks.
 set -u
 # shellcheck source=tests/run/_run.sh
 . "$RIG5_SOURCE_DIR/tests/run/_run.sh"
@@ -43,4 +44,12 @@ clauses map_ah_dc <<END
 $rig5 127.61.58.2 127.61.58.3 dcqcn|addr=127.61.58.1 addr=127.61.58.2 addr=127.61.58.3
 $rig5 127.61.58.2 127.61.58.3 rtt|addr=127.61.58.1,cc=rtt addr=127.61.58.2 addr=127.61.58.3
 END
+# What the algorithms do behind a bottleneck that marks.
+export RIG5_FAULT='rate=1Gb/s,queue=2MB,mark=20kB'
+for program in map_ah map_ah_dc; do
+	clauses "$program" <<-END
+	$rig5 127.61.58.2 127.61.58.3 dcqcn|addr=127.61.58.1 addr=127.61.58.2 addr=127.61.58.3
+	$rig5 127.61.58.2 127.61.58.3 rtt|addr=127.61.58.1,cc=rtt addr=127.61.58.2 addr=127.61.58.3
+	END
+done
 ((failures == 0))

@@ -6,7 +6,7 @@
  * on each of two more devices, by `rig5 stats`. Linked as map_ah.c is.
  *
  * Arguments: rig5, the addresses of the two others, and the port's default algorithm, "dcqcn" or
- * "rtt". Exit status 0: every clause holds.
+ * "rtt". RIG5_FAULT: as map_ah.c. Exit status 0: every clause holds.
  */
 #include "map_ah.h"
 
@@ -17,7 +17,7 @@ struct target {
 	struct place place;
 	struct ibv_srq *srq;
 	struct ibv_mr *mr;
-	char memory[BYTES];
+	char memory[FULL_BYTES];
 };
 
 static struct ibv_qp *initiator;
@@ -55,7 +55,7 @@ static void open_target(struct target *to, struct ibv_device *device, const char
 	place->pd = need(ibv_alloc_pd(place->context), "ibv_alloc_pd");
 	place->cq = need(ibv_create_cq(place->context, 16, NULL, NULL, 0), "ibv_create_cq");
 	to->srq = need(ibv_create_srq(place->pd, &srq), "ibv_create_srq");
-	to->mr = need(ibv_reg_mr(place->pd, to->memory, BYTES,
+	to->mr = need(ibv_reg_mr(place->pd, to->memory, FULL_BYTES,
 				 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
 		      "ibv_reg_mr");
 	init.pd = place->pd;
@@ -103,21 +103,27 @@ static void open_initiator(void)
 		   IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static void write_some(struct ibv_ah *ah, struct target *to)
+static void post(struct ibv_ah *ah, const struct target *to, uint32_t bytes)
 {
 	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(initiator);
 	struct mlx5dv_qp_ex *dv = mlx5dv_qp_ex_from_ibv_qp_ex(qp);
+
+	ibv_wr_start(qp);
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(qp, to->mr->rkey, (uintptr_t)to->memory);
+	mlx5dv_wr_set_dc_addr(dv, ah, to->place.qp->qp_num, DC_KEY);
+	ibv_wr_set_sge(qp, source->lkey, (uintptr_t)source->addr, bytes);
+	if (ibv_wr_complete(qp))
+		need(NULL, "ibv_wr_complete");
+}
+
+static void write_some(struct ibv_ah *ah, struct target *to)
+{
 	struct ibv_wc wc;
 	int got;
 
 	for (int i = 0; i < BURST; i++) {
-		ibv_wr_start(qp);
-		qp->wr_flags = IBV_SEND_SIGNALED;
-		ibv_wr_rdma_write(qp, to->mr->rkey, (uintptr_t)to->memory);
-		mlx5dv_wr_set_dc_addr(dv, ah, to->place.qp->qp_num, DC_KEY);
-		ibv_wr_set_sge(qp, source->lkey, (uintptr_t)source->addr, BYTES);
-		if (ibv_wr_complete(qp))
-			need(NULL, "ibv_wr_complete");
+		post(ah, to, BYTES);
 		while ((got = ibv_poll_cq(cq, 1, &wc)) == 0)
 			;
 		if (got < 0 || wc.status != IBV_WC_SUCCESS)
@@ -169,22 +175,40 @@ static void clauses(const char *rig5, int usual, struct target *a, struct target
 	expect("both go", ibv_destroy_ah(to_a) | ibv_destroy_ah(to_b), 0);
 }
 
+static void post_full(struct sender *sender)
+{
+	post(sender->ah, (const struct target *)sender->to, FULL_BYTES);
+}
+
+static void behind_marks(const char *rig5, int usual, struct target *a, struct target *b)
+{
+	struct sender to_a = {.post = post_full, .ah = handle_to(&a->place.gid, 1), .to = a};
+	struct sender to_b = {.post = post_full, .ah = handle_to(&b->place.gid, 1), .to = b};
+
+	marked(rig5, usual, &a->place, &b->place, &to_a, &to_b);
+}
+
 int main(int argc, char **argv)
 {
 	static struct target a, b;
-	static char memory[BYTES];
+	static char memory[FULL_BYTES];
 	struct ibv_device **devices = need(ibv_get_device_list(NULL), "ibv_get_device_list");
+	int usual;
 
 	if (argc != 5)
 		return 2;
 	context = need(devices[0] ? ibv_open_device(devices[0]) : NULL, "ibv_open_device");
 	pd = need(ibv_alloc_pd(context), "ibv_alloc_pd");
 	cq = need(ibv_create_cq(context, 64, NULL, NULL, 0), "ibv_create_cq");
-	source = need(ibv_reg_mr(pd, memory, BYTES, 0), "ibv_reg_mr");
+	source = need(ibv_reg_mr(pd, memory, FULL_BYTES, 0), "ibv_reg_mr");
 	open_initiator();
 	open_target(&a, devices[1], argv[2]);
 	open_target(&b, devices[2], argv[3]);
-	clauses(argv[1], strcmp(argv[4], "rtt") == 0 ? RTT : DCQCN, &a, &b);
+	usual = strcmp(argv[4], "rtt") == 0 ? RTT : DCQCN;
+	if (getenv("RIG5_FAULT"))
+		behind_marks(argv[1], usual, &a, &b);
+	else
+		clauses(argv[1], usual, &a, &b);
 	ibv_destroy_qp(initiator);
 	close_target(&a);
 	close_target(&b);

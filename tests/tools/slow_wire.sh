@@ -25,6 +25,7 @@ fail() {
 start() {
 	local address=$1 port=$2
 	shift 2
+	: >"$work/target" # what an earlier target said is not what this one says
 	RIG5_SOFT=soft0,addr=$address timeout 100 "$rig5" "$@" --nic soft0 --listen "127.0.0.1:$port" \
 		>"$work/target" 2>&1 &
 	target=$!

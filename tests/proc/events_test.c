@@ -3,12 +3,12 @@
  * events_test.c - sleeping: an idle process uses no CPU, and a sleeper is woken by every completion
  * it armed for.
  */
+#include "tests/support/idle.h"
 #include "tests/support/peer.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -19,30 +19,22 @@ enum {
 	WAKE_MS_MAX = 2000,
 };
 
-static uint64_t cpu_us(const struct rusage *usage)
-{
-	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000u +
-	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
-}
-
-/* Sleeps for v[0] ms; v[0] is then the CPU that all threads used, in us, v[1] their switches. */
+/* v[0]: CPU that all threads used in IDLE_MS of sleep, in us; v[1]: their switches. */
 static int sleep_and_count(struct proc_msg *msg)
 {
-	struct rusage before, after;
+	struct idle_cost cost;
 
 	proc_idle(NULL);
 	proc_sleep_ms(50); /* whatever came before has settled */
-	getrusage(RUSAGE_SELF, &before);
-	proc_sleep_ms((unsigned int)msg->v[0]);
-	getrusage(RUSAGE_SELF, &after);
-	msg->v[0] = cpu_us(&after) - cpu_us(&before);
-	msg->v[1] = (uint64_t)(after.ru_nvcsw - before.ru_nvcsw);
+	cost = idle_cost(IDLE_MS, (struct idle_cost){IDLE_CPU_US_MAX, IDLE_SWITCHES_MAX});
+	msg->v[0] = cost.cpu_us;
+	msg->v[1] = cost.switches;
 	return 0;
 }
 
 static void assert_idle(struct proc *a, struct proc *b)
 {
-	struct proc_msg msg[2] = {{.v = {IDLE_MS}}, {.v = {IDLE_MS}}};
+	struct proc_msg msg[2] = {{.v = {0}}, {.v = {0}}};
 
 	proc_begin(a, sleep_and_count, &msg[0]);
 	proc_begin(b, sleep_and_count, &msg[1]);

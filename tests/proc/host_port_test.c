@@ -13,13 +13,13 @@
 
 #include "base/prng.h"
 #include "host/guard.h"
+#include "tests/support/idle.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { MS = 5000 /* far more than anything here takes */ };
@@ -118,7 +118,7 @@ static bool name_taken(const char *address)
 /* A member that lets its engine do everything until it is told to end. */
 static int passive(const char *address, int in, int out)
 {
-	struct nic nic;
+	static struct nic nic;
 	uint32_t qpn;
 	struct host_port *port = stub_start(&nic, address, &qpn);
 
@@ -133,7 +133,7 @@ static int passive(const char *address, int in, int out)
 /* A member that polls until it is told to end. */
 static int polling(const char *address, int in, int out)
 {
-	struct nic nic;
+	static struct nic nic;
 	uint32_t qpn;
 	struct host_port *port = stub_start(&nic, address, &qpn);
 
@@ -169,7 +169,7 @@ static void exchange(const char *address, int (*peer_body)(const char *, int, in
 	static const size_t lens[] = {40, 56, 57, 300, 4124};
 	struct child child = start(peer_body, address);
 	uint32_t peer = (uint32_t)told(child.from), qpn;
-	struct nic nic;
+	static struct nic nic;
 	struct host_port *port = stub_start(&nic, address, &qpn);
 	uint64_t goal = 0;
 
@@ -216,7 +216,7 @@ static void test_three(void **state)
 	uint32_t qpn_a = (uint32_t)told(a.from);
 	struct child b = start(passive, at(4));
 	uint32_t qpn_b = (uint32_t)told(b.from), qpn;
-	struct nic nic;
+	static struct nic nic;
 	struct host_port *port = stub_start(&nic, at(4), &qpn);
 
 	(void)state;
@@ -247,7 +247,7 @@ static void test_kill_and_rejoin(void **state)
 {
 	struct child victim = start(passive, at(5)), heir, second;
 	uint32_t dead = (uint32_t)told(victim.from), peer, qpn;
-	struct nic nic;
+	static struct nic nic;
 	struct host_port *port = stub_start(&nic, at(5), &qpn);
 	uint64_t left = 1;
 	bool untaken;
@@ -299,7 +299,7 @@ static void test_stop(void **state)
 {
 	struct child child = start(passive, at(6));
 	uint32_t peer = (uint32_t)told(child.from), qpn;
-	struct nic nic;
+	static struct nic nic;
 	struct host_port *port = stub_start(&nic, at(6), &qpn);
 
 	(void)state;
@@ -548,15 +548,6 @@ static void test_udp_port_taken(void **state)
 
 /* ---- the engine ----------------------------------------------------------------------------- */
 
-static uint64_t cpu_us(void)
-{
-	struct rusage use;
-
-	getrusage(RUSAGE_SELF, &use);
-	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000u +
-	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-}
-
 /* Polls until the engine leaves the work to this thread; a busy machine may interrupt that. */
 static void poll_until_watched(struct host_port *port)
 {
@@ -570,11 +561,13 @@ static void poll_until_watched(struct host_port *port)
  * threads. */
 static void test_idle_is_free(void **state)
 {
-	struct nic nic;
+	static struct nic nic;
 	uint32_t qpn;
 	struct host_port *port = stub_start(&nic, at(12), &qpn);
-	struct rusage before, after;
-	uint64_t cpu, runs;
+	/* Our own sleep, and the calls. */
+	const struct idle_cost most = {.cpu_us = 500, .switches = 2};
+	struct idle_cost cost;
+	uint64_t runs;
 
 	(void)state;
 	assert_non_null(port);
@@ -586,20 +579,17 @@ static void test_idle_is_free(void **state)
 	usleep(20000);
 	assert_int_equal(atomic_load(&port->mode), HOST_IDLE);
 	runs = nic.runs;
-	cpu = cpu_us();
-	getrusage(RUSAGE_SELF, &before);
-	usleep(300000);
-	getrusage(RUSAGE_SELF, &after);
-	assert_true(cpu_us() - cpu < 500); /* our own sleep and these calls */
+	cost = idle_cost(300, most);
+	assert_in_range(cost.cpu_us, 0, most.cpu_us);
+	assert_in_range(cost.switches, 0, most.switches);
 	assert_int_equal(nic.runs, runs);
-	assert_true(after.ru_nvcsw - before.ru_nvcsw <= 2); /* our own sleep */
 	host_port_leave(port);
 }
 
 /* Polling that ends without a word is noticed: the engine takes over within a few milliseconds. */
 static void test_polling_ends(void **state)
 {
-	struct nic nic;
+	static struct nic nic;
 	uint32_t qpn;
 	struct host_port *port = stub_start(&nic, at(13), &qpn);
 
@@ -617,7 +607,7 @@ static void test_polling_ends(void **state)
 /* A deadline that an application thread's pass makes is kept by the sleeping engine. */
 static void test_deadline(void **state)
 {
-	struct nic nic;
+	static struct nic nic;
 	uint32_t qpn;
 	struct host_port *port = stub_start(&nic, at(14), &qpn);
 
@@ -660,7 +650,7 @@ static void test_no_wake_lost(void **state)
 	struct child child = start(passive, at(16));
 	uint32_t peer = (uint32_t)told(child.from), qpn;
 	struct base_prng prng;
-	struct nic nic;
+	static struct nic nic;
 	struct host_port *port = stub_start(&nic, at(16), &qpn);
 
 	(void)state;

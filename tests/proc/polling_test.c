@@ -94,7 +94,7 @@ static bool polls(struct bed *bed, uint64_t pause_ns, uint64_t for_ns)
 /* A pass may take long, as among thousands of queue pairs, or because it wakes somebody. */
 static void test_long_passes(void **state)
 {
-	struct bed bed;
+	static struct bed bed;
 
 	(void)state;
 	join(&bed);
@@ -119,7 +119,7 @@ static void poll_beside(struct host_port *port)
 static void test_others_at_work(void **state)
 {
 	uint64_t until_ns = host_now_ns() + POLLS_NS;
-	struct bed bed;
+	static struct bed bed;
 
 	(void)state;
 	join(&bed);
@@ -132,7 +132,7 @@ static void test_others_at_work(void **state)
 /* One that waits for memory to change between does not poll: the engine has to look. */
 static void test_pauses(void **state)
 {
-	struct bed bed;
+	static struct bed bed;
 
 	(void)state;
 	join(&bed);
@@ -146,7 +146,7 @@ static void test_pauses(void **state)
 /* A process that sleeps, whose engine answers, until the other end of in is closed. */
 static int passive(const char *address, int in, int out)
 {
-	struct nic nic;
+	static struct nic nic;
 	uint32_t qpn;
 	struct host_port *port = stub_start(&nic, address, &qpn);
 	char byte;
@@ -236,7 +236,7 @@ static void test_asked_again_and_again(void **state)
 	uint64_t until_ns = host_now_ns() + 10000000000u, wakes;
 	struct host_port *port;
 	char address[64];
-	struct nic nic;
+	static struct nic nic;
 	uint32_t peer, qpn;
 	bool crowded;
 	int in, status;
@@ -286,7 +286,7 @@ static void test_more_than_a_pass(void **state)
 {
 	struct host_port *port;
 	char address[64];
-	struct nic nic;
+	static struct nic nic;
 	uint32_t peer, qpn;
 	int in, status;
 	pid_t pid;

@@ -232,7 +232,9 @@ enum cmd_qpc_state {
 #define CMD_QPC_RNR_RETRY     CMD_FIELD(0x70, 13, 3)
 #define CMD_QPC_PACING_INDEX  CMD_FIELD(0x74, 0, 16)
 #define CMD_QPC_SEND_PSN      CMD_FIELD(0x78, 0, 24)
+#define CMD_QPC_LOG_STREAMS   CMD_FIELD(0x7c, 24, 5) /* DCI: that run at once; 0: one */
 #define CMD_QPC_CQN_SEND      CMD_FIELD(0x7c, 0, 24)
+#define CMD_QPC_LOG_FAILED    CMD_FIELD(0x80, 24, 5) /* DCI: streams that may fail before it does */
 #define CMD_QPC_LOG_RRA_MAX   CMD_FIELD(0x90, 21, 3)
 #define CMD_QPC_RRE           CMD_FIELD(0x90, 15, 1)
 #define CMD_QPC_RWE           CMD_FIELD(0x90, 14, 1)

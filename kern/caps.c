@@ -15,7 +15,7 @@
 enum {
 	RESERVED_QPN_LOG_GRANULARITY = 0,
 	MMO_BYTES_LOG2_MAX = 26, /* the nic does 31, but a program may try the next size */
-	KEYS_DEEP = 4, /* as the nic follows them */
+	KEYS_DEEP = 4,           /* as the nic follows them */
 	KLM_COUNT_LOG2_MAX = 12, /* what a command holds */
 };
 
@@ -126,10 +126,20 @@ static void signatures(uint8_t *cap)
 	set(cap, 0x90, 31, 1, 1); /* sigerr_domain_and_sig_type */
 }
 
+/* Streams of DC initiators, likewise: UCX. */
+static void streams(const struct kern *kern, uint8_t *cap)
+{
+	if (kern->config.limits.dc_responder_count_max == 0)
+		return;
+	set(cap, 0xb0, 16, 5, KERN_DCI_STREAMS_LOG2_MAX);       /* log_max_dci_stream_channels */
+	set(cap, 0xb0, 8, 5, KERN_DCI_STREAMS_FAILED_LOG2_MAX); /* log_max_dci_errored_streams */
+}
+
 static void general_all(const struct kern *kern, uint8_t *cap)
 {
 	general(kern, cap);
 	signatures(cap);
+	streams(kern, cap);
 }
 
 /* A page that says nothing: there is none of what it is about. */

@@ -72,6 +72,23 @@ static enum cmd_status read_named(struct kern_cmd *cmd, const uint8_t *qpc,
 	return CMD_OK;
 }
 
+/* A context has no bit that says whether there are streams: more than one at once does, or more
+ * than one that may fail. */
+static enum cmd_status read_streams(struct kern_cmd *cmd, const uint8_t *qpc,
+				    struct nic_qp_attr *attr)
+{
+	uint32_t running_log2 = cmd_get(qpc, CMD_QPC_LOG_STREAMS);
+	uint32_t failed_log2 = cmd_get(qpc, CMD_QPC_LOG_FAILED);
+
+	if (running_log2 > KERN_DCI_STREAMS_LOG2_MAX)
+		return refuse_at(cmd, CMD_BAD_PARAM, CMD_QPC_LOG_STREAMS);
+	if (failed_log2 > KERN_DCI_STREAMS_FAILED_LOG2_MAX)
+		return refuse_at(cmd, CMD_BAD_PARAM, CMD_QPC_LOG_FAILED);
+	if (running_log2 != 0 || failed_log2 != 0)
+		attr->stream_failed_max = (uint16_t)(1u << failed_log2);
+	return CMD_OK;
+}
+
 static enum cmd_status read_sizes(struct kern_cmd *cmd, const uint8_t *qpc,
 				  struct nic_qp_attr *attr, struct kern_object **uses)
 {
@@ -80,7 +97,7 @@ static enum cmd_status read_sizes(struct kern_cmd *cmd, const uint8_t *qpc,
 	if (!cmd_get(qpc, CMD_QPC_NO_SQ))
 		attr->sq_wqebb_count = 1u << cmd_get(qpc, CMD_QPC_LOG_SQ_SIZE);
 	if (attr->type == NIC_QP_DCI)
-		return CMD_OK;
+		return read_streams(cmd, qpc, attr);
 	switch (cmd_get(qpc, CMD_QPC_RQ_TYPE)) {
 	case CMD_QPC_RQ_OWN:
 		attr->rq_wqe_count = 1u << cmd_get(qpc, CMD_QPC_LOG_RQ_SIZE);
@@ -374,8 +391,7 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 						  cmd_get(cmd->in + QPC, CMD_QPC_DRAIN_SIGERR));
 	if (!error && reset_stream)
 		error = nic_dci_reset_stream(nic, cmd->object->number,
-					     be16_load(cmd->in + QP_EXT_STREAM),
-					     cmd->call->now_ns);
+					     be16_load(cmd->in + QP_EXT_STREAM), cmd->call->now_ns);
 	answer_ece(cmd, cmd->object->number);
 	return kern_cmd_result(cmd, error, QPC);
 }

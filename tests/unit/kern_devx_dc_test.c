@@ -145,9 +145,11 @@ static void edge(enum cmd_opcode opcode)
 	assert_int_equal(devx_modify(&world.rig, &world.devx), 0);
 }
 
-static void make_dci(void)
+static void make_dci(uint32_t streams_log2, uint32_t failed_log2)
 {
 	dci_in();
+	cmd_set(world.devx.in + CMD_QP_QPC, CMD_QPC_LOG_STREAMS, streams_log2);
+	cmd_set(world.devx.in + CMD_QP_QPC, CMD_QPC_LOG_FAILED, failed_log2);
 	assert_int_equal(devx_create(&world.rig, &world.devx), 0);
 	world.dci = devx_number(&world.devx);
 	world.dci_handle = world.devx.handle;
@@ -156,8 +158,8 @@ static void make_dci(void)
 	edge(CMD_RTR2RTS_QP);
 }
 
-/* The n-th entry, of two blocks: eight bytes to 64 bytes further on. */
-static void write_to(uint32_t dctn, uint32_t n)
+/* The n-th entry, of two blocks: eight bytes to 64 bytes further on, by the key lkey. */
+static void write_by(uint32_t dctn, uint32_t n, uint16_t stream, uint32_t lkey)
 {
 	struct wqe_av av = {.dc_key = be64_from(KEY),
 			    .dqp_dct = be32_from(WQE_AV_EXTENDED_F | dctn),
@@ -165,11 +167,12 @@ static void write_to(uint32_t dctn, uint32_t n)
 	struct wqe_ctrl_seg ctrl = {.opmod_idx_opcode =
 					wqe_ctrl_op(0, (uint16_t)(2 * n), WQE_OP_WRITE),
 				    .qpn_ds = wqe_ctrl_qpn_ds(world.dci, 6),
+				    .dci_stream = {(uint8_t)(stream >> 8), (uint8_t)stream},
 				    .fm_ce_se = WQE_CE_ALWAYS};
 	struct wqe_raddr_seg raddr = {.va = be64_from(rig_va(world.memory + 64)),
 				      .rkey = be32_from(world.mr.rkey)};
 	struct wqe_data_seg data = {.byte_count = be32_from(8),
-				    .lkey = be32_from(world.mr.lkey),
+				    .lkey = be32_from(lkey),
 				    .va = be64_from(rig_va(world.memory))};
 	uint8_t *at = world.sq + 128 * (size_t)n;
 
@@ -181,6 +184,11 @@ static void write_to(uint32_t dctn, uint32_t n)
 	world.record[DB_SEND] = be32_from(2 * (n + 1)).raw;
 	nic_scan(world.rig.nic, world.rig.now_ns);
 	rig_pump(&world.rig);
+}
+
+static void write_to(uint32_t dctn, uint32_t n)
+{
+	write_by(dctn, n, 0, world.mr.lkey);
 }
 
 static struct cqe64 completion(uint32_t n)
@@ -214,7 +222,7 @@ static void a_message_and_a_drain(void **state)
 	assert_int_equal(devx_create(&world.rig, &world.devx), 0);
 	dct = world.devx.handle;
 	dctn = devx_number(&world.devx);
-	make_dci();
+	make_dci(0, 0);
 	memcpy(world.memory, "command", 8);
 	write_to(dctn, 0);
 	cqe = completion(0);
@@ -281,11 +289,95 @@ static void targets_that_are_refused(void **state)
 	assert_int_equal(devx_status(&world.devx), CMD_BAD_INP_LEN);
 }
 
+static enum cmd_status reset_stream(uint16_t stream)
+{
+	int error;
+
+	devx_in(&world.devx, CMD_RTS2RTS_QP, 464, 16);
+	cmd_set(world.devx.in, CMD_NUMBER, world.dci);
+	cmd_set(world.devx.in, CMD_QP_EXTENDED, 1);
+	be64_store(world.devx.in + 0x108, 1);
+	be16_store(world.devx.in + 0x112, stream);
+	world.devx.handle = world.dci_handle;
+	error = devx_modify(&world.rig, &world.devx);
+	assert_int_equal(error, devx_status(&world.devx) == CMD_OK ? 0 : -EREMOTEIO);
+	return devx_status(&world.devx);
+}
+
+static uint32_t dci_state(void)
+{
+	devx_in(&world.devx, CMD_QUERY_QP, 16, CMD_QP_QPC + CMD_QPC_BYTES);
+	cmd_set(world.devx.in, CMD_NUMBER, world.dci);
+	world.devx.handle = world.dci_handle;
+	assert_int_equal(devx_query(&world.rig, &world.devx), 0);
+	return cmd_get(world.devx.out + CMD_QP_QPC, CMD_QPC_STATE_NOW);
+}
+
+static void entry_ends(uint32_t n, uint8_t opcode, uint8_t syndrome)
+{
+	struct cqe64 cqe = completion(n);
+
+	assert_int_equal(cqe_opcode_of(cqe.op_own), opcode);
+	if (opcode == CQE_REQ_ERR)
+		assert_int_equal(((const struct cqe_err64 *)(const void *)&cqe)->syndrome,
+				 syndrome);
+}
+
+/* Of two streams that may fail one does: the other goes on, and a reset brings the first back. */
+static void streams(void **state)
+{
+	uint32_t dctn, bad = world.mr.lkey + 0x100;
+
+	(void)state;
+	dct_in();
+	assert_int_equal(devx_create(&world.rig, &world.devx), 0);
+	dctn = devx_number(&world.devx);
+	make_dci(2, 1);
+	assert_int_equal(reset_stream(7), CMD_BAD_PARAM);
+	write_by(dctn, 0, 7, bad);
+	entry_ends(0, CQE_REQ_ERR, CQE_SYND_LOCAL_PROT);
+	assert_int_equal(dci_state(), CMD_QPC_STATE_RTS);
+	write_by(dctn, 1, 7, world.mr.lkey);
+	entry_ends(1, CQE_REQ_ERR, CQE_SYND_WR_FLUSH);
+	write_by(dctn, 2, 8, world.mr.lkey);
+	entry_ends(2, CQE_REQ, 0);
+	assert_int_equal(reset_stream(7), CMD_OK);
+	write_by(dctn, 3, 7, world.mr.lkey);
+	entry_ends(3, CQE_REQ, 0);
+	write_by(dctn, 4, 7, bad);
+	assert_int_equal(dci_state(), CMD_QPC_STATE_RTS);
+	write_by(dctn, 5, 9, bad);
+	entry_ends(5, CQE_REQ_ERR, CQE_SYND_LOCAL_PROT);
+	assert_int_equal(dci_state(), CMD_QPC_STATE_ERR);
+}
+
+static void streams_that_are_refused(void **state)
+{
+	uint8_t *qpc = world.devx.in + CMD_QP_QPC;
+
+	(void)state;
+	dci_in();
+	cmd_set(qpc, CMD_QPC_LOG_STREAMS, 7);
+	assert_int_equal(devx_create(&world.rig, &world.devx), -EREMOTEIO);
+	assert_int_equal(devx_status(&world.devx), CMD_BAD_PARAM);
+	dci_in();
+	cmd_set(qpc, CMD_QPC_LOG_FAILED, 5);
+	assert_int_equal(devx_create(&world.rig, &world.devx), -EREMOTEIO);
+	assert_int_equal(devx_status(&world.devx), CMD_BAD_PARAM);
+	/* Without streams there is none to reset, and the first failure is the queue pair's. */
+	make_dci(0, 0);
+	assert_int_equal(reset_stream(0), CMD_BAD_PARAM);
+	write_by(0x1234, 0, 0, world.mr.lkey + 0x100);
+	assert_int_equal(dci_state(), CMD_QPC_STATE_ERR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_message_and_a_drain, open_world, close_world),
 	    cmocka_unit_test_setup_teardown(targets_that_are_refused, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(streams, open_world, close_world),
+	    cmocka_unit_test_setup_teardown(streams_that_are_refused, open_world, close_world),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

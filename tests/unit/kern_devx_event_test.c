@@ -246,6 +246,8 @@ static void capabilities(void **state)
 	assert_int_equal(cap(0x10, 0, 5), 12);
 	assert_int_equal(cap(0x44, 0, 1), 1); /* RC */
 	assert_int_equal(cap(0x40, 5, 1), 1); /* DC */
+	assert_int_equal(cap(0xb0, 16, 5), 6); /* streams of an initiator, and such as may fail */
+	assert_int_equal(cap(0xb0, 8, 5), 4);
 	assert_int_equal(cap(0x40, 4, 1), 0); /* no pacing that works */
 	assert_int_equal(cap(0x80, 0x2c - 32, 1), 1);
 	assert_int_equal(query_cap(CMD_CAP_GENERAL_2, 0), 0);

@@ -95,13 +95,19 @@ enum cmd_opcode {
 	CMD_SET_L2_TABLE_ENTRY = 0x829,
 	CMD_QUERY_LAG = 0x842,
 	CMD_CREATE_TIR = 0x900,
+	CMD_MODIFY_TIR = 0x901,
+	CMD_QUERY_TIR = 0x903,
 	CMD_CREATE_SQ = 0x904,
 	CMD_CREATE_RQ = 0x908,
+	CMD_MODIFY_RQ = 0x909,
+	CMD_QUERY_RQ = 0x90b,
 	CMD_CREATE_RMP = 0x90c,
 	CMD_MODIFY_RMP = 0x90d,
 	CMD_QUERY_RMP = 0x90f,
 	CMD_CREATE_TIS = 0x912,
 	CMD_CREATE_RQT = 0x916,
+	CMD_MODIFY_RQT = 0x917,
+	CMD_QUERY_RQT = 0x919,
 	CMD_CREATE_FLOW_TABLE = 0x930,
 	CMD_CREATE_FLOW_GROUP = 0x933,
 	CMD_SET_FLOW_TABLE_ENTRY = 0x936,
@@ -314,6 +320,7 @@ enum {
 	CMD_RMP_WQ = 0x50, /* where the work queue's part of the context is */
 	CMD_RMP_IN_BYTES = CMD_RMP_WQ + 0x30,
 	CMD_WQ_DBR_OFFSET = 0x10,
+	CMD_WQ_UMEM_OFFSET = 0x30, /* 64 bits each */
 };
 
 enum cmd_wq_type {
@@ -322,11 +329,80 @@ enum cmd_wq_type {
 };
 
 #define CMD_WQ_TYPE        CMD_FIELD(0x00, 28, 4)
+#define CMD_WQ_SIGNATURE   CMD_FIELD(0x00, 27, 1)
 #define CMD_WQ_PD          CMD_FIELD(0x08, 0, 24)
 #define CMD_WQ_LOG_STRIDE  CMD_FIELD(0x20, 16, 4) /* of bytes */
 #define CMD_WQ_LOG_SIZE    CMD_FIELD(0x20, 0, 5)
 #define CMD_WQ_DBR_UMEM_ID CMD_FIELD(0x28, 0, 32)
 #define CMD_WQ_UMEM_ID     CMD_FIELD(0x2c, 0, 32)
+
+/* ---- receive queues, tables of them, and what spreads frames over a table -------------------- */
+
+enum {
+	CMD_RSS_MODIFY_MASK = 0x10, /* of what changes one, 64 bits */
+	CMD_RSS_CONTEXT = 0x20,     /* where the context is, of all three kinds and their answers */
+	CMD_RQC_WQ = 0x30,          /* in the context: as that of a receive memory pool */
+	CMD_RQC_BYTES = CMD_RQC_WQ + 0xc0,
+	CMD_RQTC_LIST = 0xf0, /* in the context: a number a word */
+	CMD_TIRC_KEY = 0x28,  /* in the context: 40 bytes */
+	CMD_TIRC_BYTES = 0xf0,
+};
+
+enum cmd_rqc_state {
+	CMD_RQC_STATE_RST = 0,
+	CMD_RQC_STATE_RDY = 1,
+	CMD_RQC_STATE_ERR = 3,
+};
+
+#define CMD_RQ_STATE         CMD_FIELD(0x08, 28, 4) /* of MODIFY_RQ: the one that it is in */
+#define CMD_RQC_RESERVED_KEY CMD_FIELD(0x00, 31, 1)
+#define CMD_RQC_DELAY_DROP   CMD_FIELD(0x00, 30, 1)
+#define CMD_RQC_FCS          CMD_FIELD(0x00, 29, 1) /* frames with their check sequence */
+#define CMD_RQC_KEEP_VLAN    CMD_FIELD(0x00, 28, 1) /* tags are not taken out */
+#define CMD_RQC_MEMORY       CMD_FIELD(0x00, 24, 4) /* 0: its own ring */
+#define CMD_RQC_STATE        CMD_FIELD(0x00, 20, 4)
+#define CMD_RQC_FLUSH        CMD_FIELD(0x00, 18, 1)
+#define CMD_RQC_HAIRPIN      CMD_FIELD(0x00, 17, 1)
+#define CMD_RQC_TIME         CMD_FIELD(0x00, 4, 2) /* format: 0, 1: a free running clock's */
+#define CMD_RQC_USER_INDEX   CMD_FIELD(0x04, 0, 24)
+#define CMD_RQC_CQN          CMD_FIELD(0x08, 0, 24)
+#define CMD_RQC_COUNTERS     CMD_FIELD(0x0c, 24, 8)
+
+enum { CMD_RQT_CHANGE_LIST = 1 };                  /* CMD_RSS_MODIFY_MASK of MODIFY_RQT */
+#define CMD_RQTC_QUEUE_TYPE CMD_FIELD(0x14, 24, 3) /* 0: receive queues */
+#define CMD_RQTC_MAX_SIZE   CMD_FIELD(0x14, 0, 16)
+#define CMD_RQTC_SIZE       CMD_FIELD(0x18, 0, 16)
+
+enum cmd_tirc_kind {
+	CMD_TIRC_DIRECT = 0, /* to one queue */
+	CMD_TIRC_INDIRECT = 1,
+};
+
+enum cmd_tirc_hash {
+	CMD_TIRC_HASH_NONE = 0,
+	CMD_TIRC_HASH_TOEPLITZ = 2,
+};
+
+#define CMD_TIRC_KIND      CMD_FIELD(0x04, 28, 4)
+#define CMD_TIRC_TLS       CMD_FIELD(0x04, 27, 1)
+#define CMD_TIRC_MERGE     CMD_FIELD(0x10, 8, 4) /* packets into one */
+#define CMD_TIRC_RQN       CMD_FIELD(0x1c, 0, 24)
+#define CMD_TIRC_SYMMETRIC CMD_FIELD(0x20, 31, 1)
+#define CMD_TIRC_TUNNELED  CMD_FIELD(0x20, 29, 1)
+#define CMD_TIRC_RQTN      CMD_FIELD(0x20, 0, 24)
+#define CMD_TIRC_HASH      CMD_FIELD(0x24, 28, 4)
+#define CMD_TIRC_NOT_OWN   CMD_FIELD(0x24, 24, 2) /* what this host sends does not come */
+#define CMD_TIRC_DOMAIN    CMD_FIELD(0x24, 0, 24)
+#define CMD_TIRC_IPV6      CMD_FIELD(0x50, 31, 1) /* else IPv4 */
+#define CMD_TIRC_UDP       CMD_FIELD(0x50, 30, 1) /* else TCP */
+#define CMD_TIRC_FIELDS    CMD_FIELD(0x50, 0, 30) /* CMD_TIRC_* */
+#define CMD_TIRC_INNER     CMD_FIELD(0x54, 0, 32)
+enum {
+	CMD_TIRC_SRC_IP = 1 << 0,
+	CMD_TIRC_DST_IP = 1 << 1,
+	CMD_TIRC_SRC_PORT = 1 << 2,
+	CMD_TIRC_DST_PORT = 1 << 3,
+};
 
 /* ---- memory keys ----------------------------------------------------------------------------- */
 
@@ -434,6 +510,8 @@ enum {
 	CMD_EQE_BYTES = 64,
 	CMD_EQE_PORT_ACTIVE = 4, /* subtypes of PORT_CHANGE */
 	CMD_EQE_PORT_DOWN = 1,
+	CMD_EQE_QUEUE_QP = 0, /* [linux mlx5 device.h] MLX5_EVENT_QUEUE_TYPE_* */
+	CMD_EQE_QUEUE_RQ = 1,
 	CMD_EQE_CQ_ERR_OVERRUN = 1, /* syndromes of CQ_ERROR [linux mlx5 cq.h mlx5_cq_err] */
 	CMD_EQE_CQ_ERR_ACCESS = 2,
 };
@@ -442,7 +520,7 @@ enum {
 #define CMD_EQE_COMP_CQN        CMD_FIELD(0x38, 0, 24)
 #define CMD_EQE_CQ_ERR_CQN      CMD_FIELD(0x20, 0, 24)
 #define CMD_EQE_CQ_ERR_SYNDROME CMD_FIELD(0x28, 0, 8)
-#define CMD_EQE_QP_TYPE         CMD_FIELD(0x34, 24, 8) /* 0: queue pair */
+#define CMD_EQE_QP_TYPE         CMD_FIELD(0x34, 24, 8) /* CMD_EQE_QUEUE_* */
 #define CMD_EQE_QP_SRQ_N        CMD_FIELD(0x38, 0, 24)
 #define CMD_EQE_PORT            CMD_FIELD(0x28, 28, 4)
 

@@ -9,6 +9,7 @@
 #include "kern/devx.h"
 
 #include "base/ring.h"
+#include "nic/nic_rss.h"
 
 #include <string.h>
 
@@ -135,11 +136,23 @@ static void streams(const struct kern *kern, uint8_t *cap)
 	set(cap, 0xb0, 8, 5, KERN_DCI_STREAMS_FAILED_LOG2_MAX); /* log_max_dci_errored_streams */
 }
 
+/* Receive queues, tables and hashes, likewise: DPDK. */
+static void spreading(const struct kern *kern, uint8_t *cap)
+{
+	if (kern->config.link_infiniband)
+		return;
+	set(cap, 0x6c, 24, 5, log2_of(kern->config.limits.qp_count_max)); /* log_max_rq */
+	set(cap, 0x6c, 8, 5, log2_of(NIC_TIRS_MAX));                      /* log_max_tir */
+	set(cap, 0x70, 16, 5, log2_of(NIC_RQTS_MAX));                     /* log_max_rqt */
+	set(cap, 0x70, 8, 5, NIC_RQT_LOG2_MAX);                           /* log_max_rqt_size */
+}
+
 static void general_all(const struct kern *kern, uint8_t *cap)
 {
 	general(kern, cap);
 	signatures(cap);
 	streams(kern, cap);
+	spreading(kern, cap);
 }
 
 /* A page that says nothing: there is none of what it is about. */

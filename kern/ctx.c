@@ -121,8 +121,13 @@ void kern_close(struct kern_file *file, uint64_t now_ns)
 	kern->now_ns = now_ns;
 	ASSERT(file->open);
 	while (file->newest != KERN_NONE) {
-		int error = kern_object_destroy(&kern->objects[file->newest], NULL);
+		struct kern_object *object = &kern->objects[file->newest];
+		int error;
 
+		/* What is used waits: a table may have been given queues newer than itself. */
+		while (object->users != 0)
+			object = &kern->objects[object->older];
+		error = kern_object_destroy(object, NULL);
 		ASSERT(!error);
 	}
 	kern_bfregs_destroy(file);

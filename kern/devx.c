@@ -42,6 +42,9 @@ enum {
 	MKEY_IN_BYTES = CMD_MKEY_UMEM_OFFSET + 8,
 	DCT_BYTES = CMD_DCT_DCTC + CMD_DCTC_BYTES,
 	QP_IN_BYTES = CMD_QP_WQ_UMEM_OFFSET + 12,
+	RQ_BYTES = CMD_RSS_CONTEXT + CMD_RQC_WQ + CMD_WQ_UMEM_OFFSET + 8,
+	RQT_IN_BYTES_MIN = CMD_RSS_CONTEXT + CMD_RQTC_LIST + 4, /* a table of one */
+	TIR_IN_BYTES = CMD_RSS_CONTEXT + 0x58,
 };
 
 #define GENERAL(opcode_, out_, run_)                                                           \
@@ -106,6 +109,15 @@ static const struct command commands[] = {
     QUERY(CMD_QUERY_DCT, CMD_CREATE_DCT, DCT_BYTES, kern_cmd_query_dct),
     CREATE(CMD_CREATE_MKEY, MKEY_IN_BYTES, kern_cmd_create_mkey),
     CREATE(CMD_CREATE_RMP, CMD_RMP_IN_BYTES, kern_cmd_create_rmp),
+    CREATE(CMD_CREATE_RQ, RQ_BYTES, kern_cmd_create_rq),
+    MODIFY(CMD_MODIFY_RQ, CMD_CREATE_RQ, RQ_BYTES, kern_cmd_modify_rq),
+    QUERY(CMD_QUERY_RQ, CMD_CREATE_RQ, RQ_BYTES, kern_cmd_query_rq),
+    CREATE(CMD_CREATE_RQT, RQT_IN_BYTES_MIN, kern_cmd_create_rqt),
+    MODIFY(CMD_MODIFY_RQT, CMD_CREATE_RQT, RQT_IN_BYTES_MIN, kern_cmd_modify_rqt),
+    QUERY(CMD_QUERY_RQT, CMD_CREATE_RQT, CMD_HEADER_BYTES, NULL),
+    CREATE(CMD_CREATE_TIR, TIR_IN_BYTES, kern_cmd_create_tir),
+    MODIFY(CMD_MODIFY_TIR, CMD_CREATE_TIR, CMD_HEADER_BYTES, NULL),
+    QUERY(CMD_QUERY_TIR, CMD_CREATE_TIR, CMD_HEADER_BYTES, NULL),
     CREATE(CMD_ALLOC_PD, CMD_HEADER_BYTES, kern_cmd_alloc_pd),
     CREATE(CMD_ALLOC_TRANSPORT_DOMAIN, CMD_HEADER_BYTES, kern_cmd_alloc_number),
     CREATE(CMD_CREATE_GENERAL_OBJECT, CMD_HEADER_BYTES, kern_cmd_create_general),
@@ -121,9 +133,6 @@ static const struct command commands[] = {
     CREATE_REFUSED(CMD_CREATE_XRQ),
     CREATE_REFUSED(CMD_ALLOC_XRCD),
     CREATE_REFUSED(CMD_CREATE_SQ),
-    CREATE_REFUSED(CMD_CREATE_RQ),
-    CREATE_REFUSED(CMD_CREATE_RQT),
-    CREATE_REFUSED(CMD_CREATE_TIR),
     CREATE_REFUSED(CMD_CREATE_TIS),
     CREATE_REFUSED(CMD_ALLOC_Q_COUNTER),
     CREATE_REFUSED(CMD_ATTACH_TO_MCG),
@@ -337,6 +346,10 @@ static uint32_t creator_of(const struct kern_object *object)
 		return CMD_CREATE_CQ;
 	if (object->type == KERN_SRQ)
 		return object->uses[KERN_USE_XRCD] ? CMD_CREATE_XRC_SRQ : CMD_CREATE_RMP;
+	if (object->type == KERN_WQ)
+		return CMD_CREATE_RQ;
+	if (object->type == KERN_RWQ_TABLE)
+		return CMD_CREATE_RQT;
 	if (object->type == KERN_QP && object->qp_type == NIC_QP_DCT)
 		return CMD_CREATE_DCT;
 	return object->type == KERN_QP ? CMD_CREATE_QP : 0;
@@ -431,8 +444,13 @@ int kern_devx_destroy(struct kern *kern, const struct kern_object *object)
 		return nic_psv_destroy(kern->nic, object->number);
 	case CMD_CREATE_RMP:
 		return nic_srq_destroy(kern->nic, object->number);
+	case CMD_CREATE_RQT:
+		return kern_rwq_table_destroy(kern, object);
+	case CMD_CREATE_TIR:
+		return kern_devx_tir_destroy(kern, object);
 	case CMD_CREATE_DCT:
 	case CMD_CREATE_QP:
+	case CMD_CREATE_RQ:
 		return nic_qp_destroy(kern->nic, object->number);
 	case CMD_ALLOC_PD:
 		return nic_pd_destroy(kern->nic, object->number);

@@ -54,6 +54,14 @@ int kern_devx_umem_reg(struct kern_call *call);
 struct kern_object *kern_devx_umem_at(struct kern_file *file, uint32_t id, uint64_t offset,
 				      uint64_t len_bytes, bool writable, uint64_t *va);
 
+/*
+ * kern_devx_wq_memory - the ring and the doorbell record of a work queue, whose part of a context
+ * is at byte `wq` of the command.
+ */
+enum cmd_status kern_devx_wq_memory(struct kern_cmd *cmd, uint32_t wq, uint32_t wqe_count,
+				    uint32_t wqe_size_log2, struct kern_object **uses,
+				    uint64_t *buf_va, uint64_t *db_va);
+
 /* ---- commands by kind of object -------------------------------------------------------------- */
 
 enum cmd_status kern_cmd_query_hca_cap(struct kern_cmd *cmd); /* caps.c */
@@ -68,6 +76,13 @@ enum cmd_status kern_cmd_query_cq(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_mkey(struct kern_cmd *cmd); /* devx_mkey.c */
 enum cmd_status kern_cmd_create_psv(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd); /* devx_rmp.c */
+enum cmd_status kern_cmd_create_rq(struct kern_cmd *cmd); /* devx_rss.c */
+enum cmd_status kern_cmd_modify_rq(struct kern_cmd *cmd);
+enum cmd_status kern_cmd_query_rq(struct kern_cmd *cmd);
+enum cmd_status kern_cmd_create_rqt(struct kern_cmd *cmd);
+enum cmd_status kern_cmd_modify_rqt(struct kern_cmd *cmd);
+enum cmd_status kern_cmd_create_tir(struct kern_cmd *cmd);
+int kern_devx_tir_destroy(struct kern *kern, const struct kern_object *tir);
 enum cmd_status kern_cmd_create_dct(struct kern_cmd *cmd); /* devx_dct.c */
 enum cmd_status kern_cmd_drain_dct(struct kern_cmd *cmd);
 enum cmd_status kern_cmd_query_dct(struct kern_cmd *cmd);

@@ -279,6 +279,8 @@ void kern_devx_event(const struct kern_object *object, const struct nic_event *e
 			event->overrun ? CMD_EQE_CQ_ERR_OVERRUN : CMD_EQE_CQ_ERR_ACCESS);
 	} else {
 		cmd_set(record.eqe, CMD_EQE_QP_SRQ_N, object->number);
+		cmd_set(record.eqe, CMD_EQE_QP_TYPE,
+			object->devx_opcode == CMD_CREATE_RQ ? CMD_EQE_QUEUE_RQ : CMD_EQE_QUEUE_QP);
 	}
 	deliver(object->file->kern, object->subscriptions, &record);
 }

@@ -16,7 +16,7 @@ enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd)
 	    .cyclic = type == CMD_WQ_CYCLIC,
 	    .cookie = kern_object_handle(cmd->object),
 	};
-	struct kern_object *pd, *ring, *record;
+	struct kern_object *pd, *uses[KERN_USES_MAX] = {NULL};
 	enum cmd_status status;
 	uint32_t rmpn;
 
@@ -26,22 +26,16 @@ enum cmd_status kern_cmd_create_rmp(struct kern_cmd *cmd)
 	if (!pd)
 		return kern_cmd_refuse(cmd, CMD_BAD_RES, CMD_RMP_WQ + CMD_WQ_PD.word);
 	attr.pdn = pd->number;
-	ring =
-	    kern_devx_umem_at(file, cmd_get(wq, CMD_WQ_UMEM_ID), 0,
-			      (uint64_t)attr.wqe_count << attr.wqe_size_log2, false, &attr.buf_va);
-	if (!ring)
-		return kern_cmd_refuse(cmd, CMD_BAD_RES, CMD_RMP_WQ + CMD_WQ_UMEM_ID.word);
-	record = kern_devx_umem_at(file, cmd_get(wq, CMD_WQ_DBR_UMEM_ID),
-				   be64_load(wq + CMD_WQ_DBR_OFFSET), DB_RECORD_BYTES, false,
-				   &attr.db_va);
-	if (!record)
-		return kern_cmd_refuse(cmd, CMD_BAD_RES, CMD_RMP_WQ + CMD_WQ_DBR_UMEM_ID.word);
+	status = kern_devx_wq_memory(cmd, CMD_RMP_WQ, attr.wqe_count, attr.wqe_size_log2, uses,
+				     &attr.buf_va, &attr.db_va);
+	if (status != CMD_OK)
+		return status;
 	status =
 	    kern_cmd_result(cmd, nic_srq_create(cmd->call->kern->nic, &attr, &rmpn), CMD_RMP_WQ);
 	if (status != CMD_OK)
 		return status;
 	kern_object_use(cmd->object, KERN_USE_PD, pd);
-	kern_object_use(cmd->object, KERN_USE_RING, ring);
-	kern_object_use(cmd->object, KERN_USE_RECORD, record);
+	kern_object_use(cmd->object, KERN_USE_RING, uses[KERN_USE_RING]);
+	kern_object_use(cmd->object, KERN_USE_RECORD, uses[KERN_USE_RECORD]);
 	return kern_cmd_made(cmd, rmpn);
 }

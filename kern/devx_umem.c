@@ -14,6 +14,7 @@
 enum {
 	PAGE_BYTES_LOG2 = 12,
 	PAGE_BYTES = 1 << PAGE_BYTES_LOG2,
+	RING_ALIGN = 64,
 };
 
 /* Whether a page size that the caller allows suits the device: one of 4096 bytes up to the umem's
@@ -101,4 +102,26 @@ struct kern_object *kern_devx_umem_at(struct kern_file *file, uint32_t id, uint6
 		return NULL;
 	*va = umem->host_va + offset;
 	return umem;
+}
+
+enum cmd_status kern_devx_wq_memory(struct kern_cmd *cmd, uint32_t wq, uint32_t wqe_count,
+				    uint32_t wqe_size_log2, struct kern_object **uses,
+				    uint64_t *buf_va, uint64_t *db_va)
+{
+	struct kern_file *file = cmd->call->file;
+	const uint8_t *context = cmd->in + wq;
+
+	uses[KERN_USE_RING] = kern_devx_umem_at(
+	    file, cmd_get(context, CMD_WQ_UMEM_ID), be64_load(context + CMD_WQ_UMEM_OFFSET),
+	    (uint64_t)wqe_count << wqe_size_log2, false, buf_va);
+	if (!uses[KERN_USE_RING])
+		return kern_cmd_refuse(cmd, CMD_BAD_RES, wq + CMD_WQ_UMEM_ID.word);
+	if (*buf_va % RING_ALIGN != 0)
+		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, wq + CMD_WQ_UMEM_OFFSET);
+	uses[KERN_USE_RECORD] = kern_devx_umem_at(file, cmd_get(context, CMD_WQ_DBR_UMEM_ID),
+						  be64_load(context + CMD_WQ_DBR_OFFSET),
+						  DB_RECORD_BYTES, false, db_va);
+	if (!uses[KERN_USE_RECORD])
+		return kern_cmd_refuse(cmd, CMD_BAD_RES, wq + CMD_WQ_DBR_UMEM_ID.word);
+	return CMD_OK;
 }

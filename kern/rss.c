@@ -203,7 +203,7 @@ int kern_wq_destroy(struct kern_call *call)
 			       sizeof(events.async_events));
 }
 
-static uint32_t wq_state(const struct kern_object *wq)
+uint32_t kern_wq_state(const struct kern_object *wq)
 {
 	struct nic_qp_params params;
 	int error = nic_qp_query(wq->file->kern->nic, wq->number, &params);
@@ -225,8 +225,10 @@ static void wq_enter(const struct kern_object *wq, enum nic_qp_state state, uint
 }
 
 /* A queue that was not ready can only be reset or made so. */
-static int wq_move(const struct kern_object *wq, uint32_t from, uint32_t to)
+int kern_wq_move(const struct kern_object *wq, uint32_t to)
 {
+	uint32_t from = kern_wq_state(wq);
+
 	switch (to) {
 	case UV_WQS_RESET:
 		wq_enter(wq, NIC_QP_RESET, 0);
@@ -273,7 +275,7 @@ int kern_write_modify_wq(struct kern_call *call)
 		return -EINVAL;
 	if (kern_object_find(call->file, req.wq_handle, KERN_WQ, &wq))
 		return -EINVAL;
-	state = wq_state(wq);
+	state = kern_wq_state(wq);
 	if (req.attr_mask & UV_WQ_CUR_STATE && req.curr_wq_state != state)
 		return -EINVAL;
 	if (req.attr_mask & UV_WQ_STATE && req.wq_state > UV_WQS_ERR)
@@ -283,7 +285,7 @@ int kern_write_modify_wq(struct kern_call *call)
 		return error;
 	if (req.attr_mask & UV_WQ_FLAGS && req.flags_mask)
 		return -EOPNOTSUPP;
-	return req.attr_mask & UV_WQ_STATE ? wq_move(wq, state, req.wq_state) : 0;
+	return req.attr_mask & UV_WQ_STATE ? kern_wq_move(wq, req.wq_state) : 0;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------
@@ -300,13 +302,27 @@ static struct kern_object *wq_at(const struct kern *kern, uint32_t rqtn, uint32_
 	return &kern->objects[handle];
 }
 
-int kern_rwq_table_destroy(struct kern *kern, const struct kern_object *table)
+void kern_rqt_hold(const struct kern *kern, uint32_t rqtn)
 {
 	struct kern_object *wq;
+
+	for (uint32_t i = 0; (wq = wq_at(kern, rqtn, i)); i++)
+		wq->users++;
+}
+
+void kern_rqt_release(const struct kern *kern, uint32_t rqtn)
+{
+	struct kern_object *wq;
+
+	for (uint32_t i = 0; (wq = wq_at(kern, rqtn, i)); i++)
+		wq->users--;
+}
+
+int kern_rwq_table_destroy(struct kern *kern, const struct kern_object *table)
+{
 	int error;
 
-	for (uint32_t i = 0; (wq = wq_at(kern, table->number, i)); i++)
-		wq->users--;
+	kern_rqt_release(kern, table->number);
 	error = nic_rqt_destroy(kern->nic, table->number);
 	ASSERT(!error); /* whoever uses it uses the object */
 	return 0;
@@ -332,8 +348,7 @@ static int make_table(struct kern_call *call, const uint32_t *handles, uint32_t 
 		kern_object_drop(table);
 		return error;
 	}
-	for (uint32_t i = 0; (wq = wq_at(kern, table->number, i)); i++)
-		wq->users++;
+	kern_rqt_hold(kern, table->number);
 	call->new_object = table;
 	return 0;
 }

@@ -102,8 +102,9 @@ struct kern_object {
 	enum nic_qp_type qp_type;                /* of a queue pair */
 	struct ib_uverbs_qp_cap cap;             /* of a queue pair, as asked for */
 	uint32_t rq_wqe_count;
+	uint32_t own_rqtn;       /* of a TIR of one queue: the table that it was given; else 0 */
 	uint32_t tirn;           /* of a queue pair with a hash, whose number is 0; else 0 */
-	uint32_t max_wr;         /* of an SRQ or WQ */
+	uint32_t max_wr;         /* of an SRQ or WQ; of a DevX table of WQs: its longest */
 	uint32_t max_sge;        /* likewise */
 	uint32_t next_open;      /* of an XRC target: the next handle of the same, in a ring */
 	uint32_t cqe_count;      /* of a completion queue: what its ring has */
@@ -457,6 +458,12 @@ int kern_wq_destroy(struct kern_call *call);
 int kern_write_modify_wq(struct kern_call *call);
 int kern_write_create_rwq_table(struct kern_call *call);
 int kern_rwq_table_destroy(struct kern *kern, const struct kern_object *table);
+/* kern_wq_state, kern_wq_move - enum of UV_WQS_*, of what either the verbs or a command made. */
+uint32_t kern_wq_state(const struct kern_object *wq);
+int kern_wq_move(const struct kern_object *wq, uint32_t to);
+/* kern_rqt_hold, kern_rqt_release - the table's queues are busy, or no more. */
+void kern_rqt_hold(const struct kern *kern, uint32_t rqtn);
+void kern_rqt_release(const struct kern *kern, uint32_t rqtn);
 /* kern_rss_qp_create - CREATE_QP that names a table. */
 int kern_rss_qp_create(struct kern_call *call);
 void kern_rss_caps(const struct kern *kern, struct ib_uverbs_ex_query_device_resp *resp);

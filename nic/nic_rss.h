@@ -46,9 +46,13 @@ uint32_t nic_toeplitz(const uint8_t key[static NIC_HASH_KEY_BYTES], const uint8_
  *   -ENOMEM  NIC_RQTS_MAX
  */
 int nic_rqt_create(struct nic *nic, const uint32_t *qpns, uint32_t size_log2, uint32_t *rqtn);
+/* nic_rqt_set - other queue pairs, or more or fewer of them; what leads to the table leads to them
+ * from now on. -EINVAL likewise, and nothing has changed. */
+int nic_rqt_set(struct nic *nic, uint32_t rqtn, const uint32_t *qpns, uint32_t size_log2);
 int nic_rqt_destroy(struct nic *nic, uint32_t rqtn); /* -EBUSY while a TIR uses it */
 /* nic_rqt_entry - the queue pair at `index` of a table that is there; 0: the table is shorter. */
 uint32_t nic_rqt_entry(const struct nic *nic, uint32_t rqtn, uint32_t index);
+uint32_t nic_rqt_size(const struct nic *nic, uint32_t rqtn); /* of one that is there */
 
 struct nic_tir_attr {
 	uint32_t rqtn;

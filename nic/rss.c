@@ -83,16 +83,23 @@ static struct nic_rqt *find_rqt(const struct nic *nic, uint32_t rqtn)
 	return &nic->rss->rqts[rqtn - 1];
 }
 
-int nic_rqt_create(struct nic *nic, const uint32_t *qpns, uint32_t size_log2, uint32_t *rqtn)
+static bool is_table(const struct nic *nic, const uint32_t *qpns, uint32_t size_log2)
 {
 	if (size_log2 > NIC_RQT_LOG2_MAX)
-		return -EINVAL;
+		return false;
 	for (uint32_t i = 0; i < 1u << size_log2; i++) {
 		const struct nic_qp *qp = nic_qp_find(nic, qpns[i]);
 
 		if (!qp || qp->type != NIC_QP_RAW)
-			return -EINVAL;
+			return false;
 	}
+	return true;
+}
+
+int nic_rqt_create(struct nic *nic, const uint32_t *qpns, uint32_t size_log2, uint32_t *rqtn)
+{
+	if (!is_table(nic, qpns, size_log2))
+		return -EINVAL;
 	for (uint32_t i = 0; i < NIC_RQTS_MAX; i++) {
 		struct nic_rqt *rqt = &nic->rss->rqts[i];
 
@@ -105,6 +112,17 @@ int nic_rqt_create(struct nic *nic, const uint32_t *qpns, uint32_t size_log2, ui
 		return 0;
 	}
 	return -ENOMEM;
+}
+
+int nic_rqt_set(struct nic *nic, uint32_t rqtn, const uint32_t *qpns, uint32_t size_log2)
+{
+	struct nic_rqt *rqt = find_rqt(nic, rqtn);
+
+	if (!rqt || !is_table(nic, qpns, size_log2))
+		return -EINVAL;
+	rqt->size_log2 = (uint8_t)size_log2;
+	memcpy(rqt->qpns, qpns, sizeof(*qpns) << size_log2);
+	return 0;
 }
 
 int nic_rqt_destroy(struct nic *nic, uint32_t rqtn)
@@ -125,6 +143,14 @@ uint32_t nic_rqt_entry(const struct nic *nic, uint32_t rqtn, uint32_t index)
 
 	ASSERT(rqt);
 	return index < 1u << rqt->size_log2 ? rqt->qpns[index] : 0;
+}
+
+uint32_t nic_rqt_size(const struct nic *nic, uint32_t rqtn)
+{
+	const struct nic_rqt *rqt = find_rqt(nic, rqtn);
+
+	ASSERT(rqt);
+	return 1u << rqt->size_log2;
 }
 
 bool nic_rss_uses(const struct nic *nic, uint32_t qpn)

@@ -152,6 +152,58 @@ static void fill_small(void)
 	cmd_set(devx.in, CMD_OBJ_TYPE, fuzz_u8(&in) & 1 ? CMD_OBJ_RESERVED_QPN : 0);
 }
 
+static void fill_rq(void)
+{
+	uint8_t *rqc = devx.in + CMD_RSS_CONTEXT, *wq = rqc + CMD_RQC_WQ;
+
+	devx_in(&devx, CMD_CREATE_RQ, CMD_RSS_CONTEXT + CMD_RQC_BYTES, 16);
+	cmd_set(rqc, CMD_RQC_KEEP_VLAN, 1);
+	cmd_set(rqc, CMD_RQC_CQN, pick(CMD_CREATE_CQ)->number);
+	cmd_set(wq, CMD_WQ_TYPE, CMD_WQ_CYCLIC);
+	cmd_set(wq, CMD_WQ_PD, pdn);
+	cmd_set(wq, CMD_WQ_LOG_STRIDE, 4 + fuzz_u8(&in) % 3);
+	cmd_set(wq, CMD_WQ_LOG_SIZE, fuzz_u8(&in) % 6);
+	cmd_set(wq, CMD_WQ_UMEM_ID, umems[pick_umem()].id);
+	be64_store(wq + CMD_WQ_UMEM_OFFSET, fuzz_u8(&in) * UINT64_C(64));
+	cmd_set(wq, CMD_WQ_DBR_UMEM_ID, umems[pick_umem()].id);
+	be64_store(wq + CMD_WQ_DBR_OFFSET, fuzz_u8(&in) * UINT64_C(8));
+}
+
+static void fill_rqt(enum cmd_opcode opcode)
+{
+	uint8_t *rqtc = devx.in + CMD_RSS_CONTEXT;
+	uint32_t count = 1u << fuzz_u8(&in) % 4;
+
+	devx_in(&devx, opcode, (uint16_t)(CMD_RSS_CONTEXT + CMD_RQTC_LIST + 4 * count), 16);
+	cmd_set(rqtc, CMD_RQTC_MAX_SIZE, 8);
+	cmd_set(rqtc, CMD_RQTC_SIZE, count);
+	for (uint32_t i = 0; i < count; i++)
+		be32_store(rqtc + CMD_RQTC_LIST + 4 * i, pick(CMD_CREATE_RQ)->number);
+}
+
+static void fill_tir(void)
+{
+	uint8_t *tirc = devx.in + CMD_RSS_CONTEXT;
+
+	devx_in(&devx, CMD_CREATE_TIR, CMD_RSS_CONTEXT + CMD_TIRC_BYTES, 16);
+	cmd_set(tirc, CMD_TIRC_KIND, fuzz_u8(&in) & 1);
+	cmd_set(tirc, CMD_TIRC_RQN, pick(CMD_CREATE_RQ)->number);
+	cmd_set(tirc, CMD_TIRC_RQTN, pick(CMD_CREATE_RQT)->number);
+	cmd_set(tirc, CMD_TIRC_HASH, cmd_get(tirc, CMD_TIRC_KIND) ? CMD_TIRC_HASH_TOEPLITZ : 0);
+	cmd_set(tirc, CMD_TIRC_FIELDS, fuzz_u8(&in) & 0xf);
+	cmd_set(tirc, CMD_TIRC_DOMAIN, pick(CMD_ALLOC_TRANSPORT_DOMAIN)->number);
+}
+
+static void fill_rss(uint8_t which)
+{
+	if (which % 4 < 2)
+		fill_rq();
+	else if (which % 4 == 2)
+		fill_rqt(CMD_CREATE_RQT);
+	else
+		fill_tir();
+}
+
 /* Words of the command that are not what they should be, and its length. */
 static void damage(void)
 {
@@ -183,9 +235,13 @@ static int step_create(void)
 					      fill_mkey, fill_mkey, fill_small};
 	struct made *keep = &objects[fuzz_u8(&in) % KEEP];
 	uint32_t live_before = rig.kern->object_fresh;
+	uint8_t which = fuzz_u8(&in);
 	int error;
 
-	fills[fuzz_u8(&in) % 7]();
+	if (which >= 0xd0)
+		fill_rss(which);
+	else
+		fills[which % 7]();
 	damage();
 	error = check_answer(devx_create(&rig, &devx));
 	if (!error)
@@ -213,6 +269,25 @@ static void fill_edge(uint8_t *qpc)
 	memcpy(ads + CMD_ADS_DGID, rig.config.gids[0], 16);
 }
 
+/* A receive queue's state, or a table's list. */
+static int modify_rss(uint8_t which)
+{
+	const struct made *object = pick(which & 1 ? CMD_CREATE_RQT : CMD_CREATE_RQ);
+
+	if (which & 1) {
+		fill_rqt(CMD_MODIFY_RQT);
+		be64_store(devx.in + CMD_RSS_MODIFY_MASK, CMD_RQT_CHANGE_LIST);
+	} else {
+		devx_in(&devx, CMD_MODIFY_RQ, CMD_RSS_CONTEXT + CMD_RQC_BYTES, 16);
+		cmd_set(devx.in, CMD_RQ_STATE, which >> 1 & 1);
+		cmd_set(devx.in + CMD_RSS_CONTEXT, CMD_RQC_STATE, which >> 2 & 3);
+	}
+	devx.handle = object->handle;
+	cmd_set(devx.in, CMD_NUMBER, object->number);
+	damage();
+	return check_answer(devx_modify(&rig, &devx));
+}
+
 static int step_modify(void)
 {
 	static const enum cmd_opcode edges[] = {CMD_RST2INIT_QP,  CMD_INIT2RTR_QP,  CMD_RTR2RTS_QP,
@@ -221,6 +296,8 @@ static int step_modify(void)
 	const struct made *qp = pick(CMD_CREATE_QP);
 	uint8_t which = fuzz_u8(&in);
 
+	if (which >> 4 == 7)
+		return modify_rss(which);
 	/* Mostly up to RTS, one after the other. */
 	for (uint8_t i = 0; i < (which & 0x80 ? 3 : 1); i++) {
 		devx_in(&devx, edges[which & 0x80 ? i : which % 9], 464, 16);
@@ -236,11 +313,13 @@ static int step_modify(void)
 static int step_query(void)
 {
 	static const enum cmd_opcode opcodes[] = {CMD_QUERY_QP, CMD_QUERY_CQ,
-						  CMD_QUERY_GENERAL_OBJECT, CMD_QUERY_MKEY};
+						  CMD_QUERY_GENERAL_OBJECT, CMD_QUERY_RQ};
 	static const enum cmd_opcode general[] = {CMD_QUERY_HCA_CAP, CMD_QUERY_LAG, CMD_NOP,
 						  CMD_QUERY_HCA_VPORT_CONTEXT};
 	uint8_t which = fuzz_u8(&in);
-	const struct made *object = pick(which & 4 ? CMD_CREATE_QP : CMD_CREATE_CQ);
+	const struct made *object = pick(which % 4 == 3 ? CMD_CREATE_RQ
+					 : which & 4    ? CMD_CREATE_QP
+							: CMD_CREATE_CQ);
 
 	if (which & 0x40) {
 		devx_in(&devx, general[which % 4], 16, (uint16_t)(16 + fuzz_u16(&in) % 5000));

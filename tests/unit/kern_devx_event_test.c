@@ -250,6 +250,10 @@ static void capabilities(void **state)
 	assert_int_equal(cap(0xb0, 8, 5), 4);
 	assert_int_equal(cap(0x40, 4, 1), 0); /* no pacing that works */
 	assert_int_equal(cap(0x80, 0x2c - 32, 1), 1);
+	assert_int_equal(cap(0x6c, 24, 5), 12); /* receive queues, TIRs, tables, their length */
+	assert_int_equal(cap(0x6c, 8, 5), 8);
+	assert_int_equal(cap(0x70, 16, 5), 6);
+	assert_int_equal(cap(0x70, 8, 5), 7);
 	assert_int_equal(query_cap(CMD_CAP_GENERAL_2, 0), 0);
 	assert_int_equal(cap(0x10, 8, 5), 0);
 	/* Pages that there are, and say nothing; one that there is not; another function's. */

@@ -551,7 +551,7 @@ static void domains_by_command(void **state)
 	devx_in(&world.devx, CMD_ALLOC_TRANSPORT_DOMAIN, 16, 16);
 	assert_int_equal(devx_create(rig, &world.devx), 0);
 	assert_int_equal(devx_destroy(rig, world.devx.handle), 0);
-	devx_in(&world.devx, CMD_CREATE_TIR, 256, 16);
+	devx_in(&world.devx, CMD_CREATE_TIS, 256, 16);
 	assert_int_equal(devx_create(rig, &world.devx), -EOPNOTSUPP);
 	assert_int_equal(devx_status(&world.devx), CMD_BAD_OP);
 	devx_in(&world.devx, CMD_ALLOC_FLOW_COUNTER, 16, 16);

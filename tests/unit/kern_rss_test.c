@@ -7,8 +7,7 @@
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
 #include "abi/mlx5_wqe.h"
-#include "nic/nic_rss.h"
-#include "tests/support/kern_rig.h"
+#include "tests/support/raw_frame.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -18,7 +17,6 @@
 #include <cmocka.h>
 
 enum {
-	FRAME_BYTES = 100,
 	QUEUES = 4,
 	WQES = 16,
 	WQE_SHIFT = 4,
@@ -26,17 +24,7 @@ enum {
 	USER_HANDLE = 0x900,
 };
 
-/* TCP over IPv4, the first of Microsoft's vectors, whose hash is 0x323e8fc2 [RSS]. */
-static const uint8_t frame_head[38] = {0x01, 0x50, 0x56, 0x19, 0x20, 0xa7, 0x24, 0x8a, 0x07, 0xa5,
-				       0x28, 0xc8, 0x08, 0x00, 0x45, 0,    0,    86,   0,    0,
-				       0x40, 0,    64,   6,    0,    0,    66,   9,    149,  187,
-				       161,  142,  100,  80,   0x0a, 0xea, 0x06, 0xe6};
-enum { CHOSEN = 0x323e8fc2 % QUEUES };
-
-static const uint8_t key[NIC_HASH_KEY_BYTES] = {
-    0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
-    0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
-    0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
+enum { CHOSEN = RAW_FRAME_HASH % QUEUES };
 
 struct wq {
 	uint32_t handle;
@@ -55,6 +43,7 @@ static struct {
 	struct wq queues[QUEUES];
 	struct ib_uverbs_reg_mr_resp mr;
 	uint8_t *data; /* receive, and the frame 2048 bytes on */
+	struct raw_sender sender;
 } world;
 
 static struct kern_rig *const rig = &world.rig;
@@ -209,11 +198,11 @@ static struct rss_request rss_request(uint32_t table)
 	    .table = table,
 	    .driver = {.rx_hash_fields_mask = MLX5_RX_HASH_SRC_IPV4 | MLX5_RX_HASH_DST_IPV4,
 		       .rx_hash_function = MLX5_RX_HASH_FUNC_TOEPLITZ,
-		       .rx_key_len = sizeof(key)},
+		       .rx_key_len = sizeof(raw_frame_key)},
 	    .driver_bytes = sizeof(struct mlx5_ib_create_qp_rss),
 	};
 
-	memcpy(request.driver.rx_hash_key, key, sizeof(key));
+	memcpy(request.driver.rx_hash_key, raw_frame_key, sizeof(raw_frame_key));
 	return request;
 }
 
@@ -272,7 +261,7 @@ static int setup(void **state)
 	assert_int_equal(rig_cq(rig, &world.recv_cq), 0);
 	world.data = rig_alloc(rig, 4096);
 	assert_int_equal(rig_mr(rig, world.pd, world.data, 4096, 1, &world.mr), 0);
-	memcpy(world.data + 2048, frame_head, sizeof(frame_head));
+	raw_sender_make(rig, &world.sender, world.pd, &world.cq, world.data + 2048, world.mr.lkey);
 	for (uint32_t i = 0; i < QUEUES; i++) {
 		struct wq_request request;
 
@@ -297,50 +286,15 @@ static void post(const struct wq *wq, uint16_t n, uint32_t lkey)
 {
 	struct wqe_data_seg *receive = (void *)(wq->ring + ((size_t)(n - 1) << WQE_SHIFT));
 
-	*receive = (struct wqe_data_seg){be32_from(FRAME_BYTES), be32_from(lkey),
+	*receive = (struct wqe_data_seg){be32_from(RAW_FRAME_BYTES), be32_from(lkey),
 					 be64_from(rig_va(world.data))};
 	wq->record[DB_RECV] = be32_from(n).raw;
 }
 
-static struct rig_qp make_sender(void)
+static void send_frame(void)
 {
-	struct rig_qp qp = {.pd = world.pd,
-			    .send_cq = world.cq.handle,
-			    .recv_cq = world.cq.handle,
-			    .uar_page = world.page,
-			    .type = IB_UVERBS_QPT_RAW_PACKET,
-			    .sq_count = 8};
-	static const uint8_t states[] = {UV_QPS_INIT, UV_QPS_RTR, UV_QPS_RTS};
-
-	assert_int_equal(rig_qp(rig, &qp), 0);
-	for (size_t i = 0; i < sizeof(states); i++) {
-		struct ib_uverbs_modify_qp req = {.qp_handle = qp.handle,
-						  .attr_mask =
-						      UV_QP_STATE | (i == 0 ? UV_QP_PORT : 0),
-						  .qp_state = states[i],
-						  .port_num = 1};
-
-		assert_int_equal(rig_modify(rig, &req), 0);
-	}
-	return qp;
-}
-
-static void send_frame(const struct rig_qp *qp, uint16_t n)
-{
-	uint8_t *sq = qp->ring + (size_t)(n - 1) * 64;
-	struct wqe_ctrl_seg *ctrl = (void *)sq;
-	struct wqe_data_seg *piece = (void *)(sq + 32);
-	uint64_t word;
-
-	ctrl->opmod_idx_opcode = wqe_ctrl_op(0, (uint16_t)(n - 1), WQE_OP_SEND);
-	ctrl->qpn_ds = wqe_ctrl_qpn_ds(qp->number, 3);
-	*piece = (struct wqe_data_seg){be32_from(FRAME_BYTES), be32_from(world.mr.lkey),
-				       be64_from(rig_va(world.data + 2048))};
-	qp->record[DB_SEND] = be32_from(n).raw;
-	memset(world.data, 0, FRAME_BYTES);
-	memcpy(&word, ctrl, sizeof(word));
-	memcpy(rig->pages + 4096 * world.page + DB_UAR_BF0, &word, sizeof(word));
-	rig_pump(rig);
+	memset(world.data, 0, RAW_FRAME_BYTES);
+	raw_sender_send(rig, &world.sender);
 }
 
 /* The n-th completion of the queues: its opcode, or -1; *index is whose. */
@@ -356,7 +310,6 @@ static int completion(uint32_t n, uint32_t *index)
 static void frames_come_to_the_queue_of_their_hash(void **state)
 {
 	struct rss_request request;
-	struct rig_qp sender = make_sender();
 	uint32_t table, qp, flow, index;
 
 	(void)state;
@@ -366,18 +319,18 @@ static void frames_come_to_the_queue_of_their_hash(void **state)
 	assert_int_equal(make_rule(qp, &flow), 0);
 	for (uint32_t i = 0; i < QUEUES; i++)
 		post(&world.queues[i], 1, world.mr.lkey);
-	send_frame(&sender, 1);
+	send_frame();
 	assert_int_equal(completion(0, &index), -1); /* no queue is ready */
 	for (uint32_t i = 0; i < QUEUES; i++)
 		assert_int_equal(modify_wq(&world.queues[i], UV_WQS_RDY), 0);
-	send_frame(&sender, 2);
-	assert_memory_equal(world.data, world.data + 2048, FRAME_BYTES);
+	send_frame();
+	assert_memory_equal(world.data, world.data + 2048, RAW_FRAME_BYTES);
 	assert_int_equal(completion(0, &index), CQE_RESP_SEND);
 	assert_int_equal(index, CHOSEN);
 	assert_int_equal(completion(1, &index), -1);
 	/* An ARP frame has no address to hash. */
 	world.data[2048 + 13] = 6;
-	send_frame(&sender, 3);
+	send_frame();
 	assert_int_equal(completion(1, &index), CQE_RESP_SEND);
 	assert_int_equal(index, 0);
 	/* Who is asked for while it is used stays. */
@@ -461,7 +414,6 @@ static void failure_is_told(void **state)
 	const struct rig_channel *channel = &rig->channels[world.async - RIG_FD_FIRST];
 	struct ib_uverbs_async_event_desc record;
 	struct rss_request request;
-	struct rig_qp sender = make_sender();
 	uint32_t table, qp, flow, index, events;
 
 	(void)state;
@@ -471,7 +423,7 @@ static void failure_is_told(void **state)
 	assert_int_equal(make_rule(qp, &flow), 0);
 	assert_int_equal(modify_wq(wq, UV_WQS_RDY), 0);
 	post(wq, 1, world.mr.lkey + 0x100);
-	send_frame(&sender, 1);
+	send_frame();
 	assert_int_equal(completion(0, &index), CQE_RESP_ERR);
 	assert_int_equal(index, CHOSEN);
 	assert_int_equal(channel->count, 1);

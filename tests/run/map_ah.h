@@ -21,7 +21,7 @@
 enum { NO_QP = 0xfffffe, QKEY = 0x5a, BYTES = 512, BURST = 32, JSON_BYTES = 1 << 16 };
 
 /* What fills the bottleneck that map_ah.sh makes: 1 Gb/s, which marks what waits behind 20 kB. */
-enum { FULL_BYTES = 4096, FLOOD_MS = 200, FLOODS_MAX = 20 };
+enum { FULL_BYTES = 4096, FLOOD_MS = 80, FLOODS_MAX = 20 };
 
 /* The software NIC's algorithms, and where an offer says which one it prefers: abi/ece.h. */
 enum { DCQCN = 1, RTT = 2, PREFERRED_SHIFT = 20 };

@@ -48,7 +48,6 @@ END
 export RIG5_FAULT='rate=1Gb/s,queue=2MB,mark=20kB'
 for program in map_ah map_ah_dc; do
 	clauses "$program" <<-END
-	$rig5 127.61.58.2 127.61.58.3 dcqcn|addr=127.61.58.1 addr=127.61.58.2 addr=127.61.58.3
 	$rig5 127.61.58.2 127.61.58.3 rtt|addr=127.61.58.1,cc=rtt addr=127.61.58.2 addr=127.61.58.3
 	END
 done

@@ -18,7 +18,7 @@
 enum {
 	FLOWS = 4,
 	FIRST_SEED = 21,
-	SEEDS = 10,
+	SEEDS = 5,
 	WINDOW_BYTES = 512 << 10,
 	MESSAGE_BYTES = 65536,
 	DEPTH = 16,

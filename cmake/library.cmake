@@ -46,7 +46,8 @@ if("lib" IN_LIST RIG5_BUILT_LAYERS)
 endif()
 
 if(EXISTS ${CMAKE_SOURCE_DIR}/include/rig5.h)
-	install(FILES ${CMAKE_SOURCE_DIR}/include/rig5.h TYPE INCLUDE)
+	install(FILES ${CMAKE_SOURCE_DIR}/include/rig5.h ${CMAKE_SOURCE_DIR}/include/rig5_stats.h
+		TYPE INCLUDE)
 endif()
 foreach(section 1 3 7)
 	file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.${section})

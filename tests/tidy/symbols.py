@@ -9,6 +9,7 @@ import subprocess
 import _tidy
 
 HEADER = "include/rig5.h"
+PART = "include/rig5_stats.h"  # that it includes
 
 
 def exported(path):
@@ -39,19 +40,23 @@ def check(tree):
     for name in ("librig5.so", "librig5.a") if tree.has(HEADER) else ():
         path = os.path.join(tree.build, name)
         if os.path.exists(path):
-            findings += compare(name, exported(path), declared(tree.read(HEADER)))
+            findings += compare(name, exported(path), said(tree))
         else:
             findings.append(f"{path} is missing")
     return findings
 
 
-def compare(name, there, said):
+def said(tree):
+    return declared(tree.read(HEADER) + (tree.read(PART) if tree.has(PART) else ""))
+
+
+def compare(name, there, known):
     findings = [f"{name} exports {n}; only rig_* may be" for n in sorted(there)
                 if not n.startswith("rig_")]
     findings += [f"{name} exports {n}, which {HEADER} does not declare"
-                 for n in sorted(there - said)]
+                 for n in sorted(there - known)]
     findings += [f"{HEADER} declares {n}, which {name} does not export"
-                 for n in sorted(said - there)]
+                 for n in sorted(known - there)]
     return findings
 
 

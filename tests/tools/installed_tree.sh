@@ -19,6 +19,7 @@ version=$(pkg-config --modversion rig5)
 {
 	echo bin/rig5
 	echo include/rig5.h
+	echo include/rig5_stats.h
 	echo "$lib/librig5.a"
 	echo "$lib/librig5.so"
 	echo "$lib/librig5.so.0"

@@ -175,6 +175,13 @@ enum {
 	CMD_QP_QPC = 0x18, /* where the context is, in CREATE_QP, the edges and QUERY_QP's answer */
 	CMD_QP_WQ_UMEM_OFFSET = 0x100, /* in CREATE_QP, 64 bits */
 	CMD_QP_CREATE_BYTES = 0x110,   /* and the edges are as long */
+	/* Of an edge: 64 more bits of the mask, and what follows the context. Names of [rdma-core
+	 * mlx5]: opt_param_mask_95_32, dci_stream_channel_id. */
+	CMD_QP_OPT_MASK_HIGH = 0x108,
+	CMD_QP_OPT_HIGH_DCI_STREAM = 1 << 0,
+	CMD_QP_OPT_HIGH_UDP_SPORT = 1 << 2,
+	CMD_QP_EXT_STREAM = 0x112,
+	CMD_QP_EXTENDED_BYTES = 464,
 };
 #define CMD_QP_OPT_MASK   CMD_FIELD(0x10, 0, 32) /* of an edge: optional parameters */
 #define CMD_QP_EXTENDED   CMD_FIELD(8, 31, 1)    /* of an edge: more follows the context */

@@ -396,7 +396,7 @@ struct rig_qp_options {
 	/*
 	 * DC initiator: an entry that fails takes those of its stream with it, and no others, until
 	 * 2^failed_streams_log2 of them have failed: then the queue pair has. streams: there are
-	 * any; streams_log2: how many run at once.
+	 * any; streams_log2: how many run at once. See rig_qp_reset_stream.
 	 */
 	bool streams;
 	uint8_t streams_log2;
@@ -608,6 +608,14 @@ int rig_qp_receive_pieces(struct rig_qp *qp, const struct rig_local *pieces, int
  * or -EINVAL: not connected. Receives need no ring.
  */
 int rig_qp_ring(struct rig_qp *qp);
+
+/*
+ * rig_qp_reset_stream - lets a stream of a DC initiator that has failed run again: entries that are
+ * posted from now on. Poll until the completions of those before have come. Returns 0; -EINVAL: the
+ * stream has not failed, or the queue pair has, or it has no streams; -EOPNOTSUPP: this NIC or
+ * kernel takes no commands; or what else it refuses with.
+ */
+int rig_qp_reset_stream(struct rig_qp *qp, uint32_t stream);
 
 /*
  * rig_qp_destroy - destroys qp and frees its rings, also when it returns an error. Once it returns

@@ -18,11 +18,6 @@ enum {
 	RQ_STRIDE_LOG2_MIN = 4,
 	RING_ALIGN = 64,
 	PM_STATE_MIGRATED = 3,
-	QP_OPT_MASK_HIGH =
-	    0x108, /* 64 more bits of the mask: [rdma-core mlx5] opt_param_mask_95_32 */
-	QP_OPT_HIGH_DCI_STREAM = 1 << 0,
-	QP_OPT_HIGH_UDP_SPORT = 1 << 2,
-	QP_EXT_STREAM = 0x112, /* [rdma-core mlx5] dci_stream_channel_id */
 };
 
 /* ---- create ---------------------------------------------------------------------------------- */
@@ -308,15 +303,15 @@ static enum cmd_status read_high_mask(struct kern_cmd *cmd, const struct edge *e
 {
 	uint64_t mask = 0;
 
-	if (edge->opcode == CMD_RTS2RTS_QP && cmd->in_len >= QP_OPT_MASK_HIGH + sizeof(mask))
-		mask = be64_load(cmd->in + QP_OPT_MASK_HIGH);
-	if (mask & ~(uint64_t)(QP_OPT_HIGH_UDP_SPORT | QP_OPT_HIGH_DCI_STREAM))
-		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, QP_OPT_MASK_HIGH);
-	if ((mask & QP_OPT_HIGH_DCI_STREAM) &&
-	    (!cmd_get(cmd->in, CMD_QP_EXTENDED) || cmd->in_len < QP_EXT_STREAM + 2))
-		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, QP_OPT_MASK_HIGH);
-	*reset_stream = mask & QP_OPT_HIGH_DCI_STREAM;
-	if (!(mask & QP_OPT_HIGH_UDP_SPORT))
+	if (edge->opcode == CMD_RTS2RTS_QP && cmd->in_len >= CMD_QP_OPT_MASK_HIGH + sizeof(mask))
+		mask = be64_load(cmd->in + CMD_QP_OPT_MASK_HIGH);
+	if (mask & ~(uint64_t)(CMD_QP_OPT_HIGH_UDP_SPORT | CMD_QP_OPT_HIGH_DCI_STREAM))
+		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_QP_OPT_MASK_HIGH);
+	if ((mask & CMD_QP_OPT_HIGH_DCI_STREAM) &&
+	    (!cmd_get(cmd->in, CMD_QP_EXTENDED) || cmd->in_len < CMD_QP_EXT_STREAM + 2))
+		return kern_cmd_refuse(cmd, CMD_BAD_PARAM, CMD_QP_OPT_MASK_HIGH);
+	*reset_stream = mask & CMD_QP_OPT_HIGH_DCI_STREAM;
+	if (!(mask & CMD_QP_OPT_HIGH_UDP_SPORT))
 		return CMD_OK;
 	params->path.udp_sport = (uint16_t)cmd_get(cmd->in + QPC + CMD_QPC_PATH, CMD_ADS_UDP_SPORT);
 	if (params->path.udp_sport < KERN_UDP_SPORT_FIRST)
@@ -390,8 +385,9 @@ enum cmd_status kern_cmd_modify_qp(struct kern_cmd *cmd)
 		error = nic_qp_drain_on_sig_error(nic, cmd->object->number,
 						  cmd_get(cmd->in + QPC, CMD_QPC_DRAIN_SIGERR));
 	if (!error && reset_stream)
-		error = nic_dci_reset_stream(nic, cmd->object->number,
-					     be16_load(cmd->in + QP_EXT_STREAM), cmd->call->now_ns);
+		error =
+		    nic_dci_reset_stream(nic, cmd->object->number,
+					 be16_load(cmd->in + CMD_QP_EXT_STREAM), cmd->call->now_ns);
 	answer_ece(cmd, cmd->object->number);
 	return kern_cmd_result(cmd, error, QPC);
 }

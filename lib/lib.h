@@ -356,6 +356,10 @@ _Static_assert(sizeof(struct rig_wc) == 32, "four words");
  * lib_port_refresh - reads the port's state and addresses anew, for call; the caller holds the
  * lock.
  */
+/* lib_devx_fail - the error of a command about a queue pair, of which the call returned err: what
+ * the firmware said, if it did. out: the command's answer. */
+int lib_devx_fail(const struct rig_nic *nic, int err, const uint8_t *out, const char *call,
+		  uint32_t qp_num);
 int lib_nic_lock(struct rig_nic *nic, const char *call);
 void lib_nic_unlock(struct rig_nic *nic);
 int lib_port_refresh(struct rig_nic *nic, const char *call);

@@ -38,27 +38,6 @@ static bool maps_offered(const struct rig_nic *nic)
 	return be64_load(out + CMD_HEADER_BYTES + CAP_GENERAL_OBJECTS) >> CMD_OBJ_AV_QP_MAPPING & 1;
 }
 
-/* errno_of - what a status of the firmware means [rdma-core mlx5]; 0: it gave none. */
-static int errno_of(uint32_t status)
-{
-	switch (status) {
-	case CMD_OK:
-		return 0;
-	case CMD_BAD_OP:
-	case CMD_BAD_PARAM:
-	case CMD_BAD_RES:
-	case CMD_BAD_RES_STATE:
-	case CMD_BAD_QP_STATE:
-		return EINVAL;
-	case CMD_RES_BUSY:
-		return EBUSY;
-	case CMD_NO_RES:
-		return EAGAIN;
-	default:
-		return EIO;
-	}
-}
-
 /* global_route - whether the handle has one, as it always has on Ethernet. */
 static bool global_route(const struct rig_ah *ah)
 {
@@ -75,7 +54,7 @@ static int map_create(struct rig_ah *ah, uint32_t qp_num)
 	struct wqe_av av = {.stat_rate_sl = ah->av.stat_rate_sl & 0xf,
 			    .grh_gid_fl = be32_from(route)};
 	struct lib_cmd cmd;
-	int err, meant;
+	int err;
 
 	memcpy(av.rgid, ah->av.rgid, sizeof(av.rgid));
 	memcpy(in + CMD_MAP_AV, &av, sizeof(av));
@@ -92,12 +71,7 @@ static int map_create(struct rig_ah *ah, uint32_t qp_num)
 		ah->mapped = true;
 		return 0;
 	}
-	meant = errno_of(cmd_get(out, CMD_OUT_STATUS));
-	if (!meant)
-		return lib_fail_reason(err, "rig_ah_map_to_qp");
-	return lib_fail(meant, "rig_ah_map_to_qp: queue pair 0x%x: %s refuses with status 0x%x,"
-			" syndrome 0x%x", qp_num, nic->name, cmd_get(out, CMD_OUT_STATUS),
-			cmd_get(out, CMD_OUT_SYNDROME));
+	return lib_devx_fail(nic, err, out, "rig_ah_map_to_qp", qp_num);
 }
 
 int rig_ah_map_to_qp(struct rig_ah *ah, uint32_t qp_num)

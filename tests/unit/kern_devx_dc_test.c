@@ -293,11 +293,11 @@ static enum cmd_status reset_stream(uint16_t stream)
 {
 	int error;
 
-	devx_in(&world.devx, CMD_RTS2RTS_QP, 464, 16);
+	devx_in(&world.devx, CMD_RTS2RTS_QP, CMD_QP_EXTENDED_BYTES, 16);
 	cmd_set(world.devx.in, CMD_NUMBER, world.dci);
 	cmd_set(world.devx.in, CMD_QP_EXTENDED, 1);
-	be64_store(world.devx.in + 0x108, 1);
-	be16_store(world.devx.in + 0x112, stream);
+	be64_store(world.devx.in + CMD_QP_OPT_MASK_HIGH, CMD_QP_OPT_HIGH_DCI_STREAM);
+	be16_store(world.devx.in + CMD_QP_EXT_STREAM, stream);
 	world.devx.handle = world.dci_handle;
 	error = devx_modify(&world.rig, &world.devx);
 	assert_int_equal(error, devx_status(&world.devx) == CMD_OK ? 0 : -EREMOTEIO);

@@ -238,6 +238,43 @@ static void test_streams_fail_apart(void **state)
 	assert_int_equal(run(&entry).status, RIG_FLUSHED);
 }
 
+/* A stream that failed is reset and goes on; one that did not is not. */
+static void test_a_stream_is_reset(void **state)
+{
+	const struct rig_qp_options options = {.transport = RIG_DC_INITIATOR,
+					       .streams = true,
+					       .streams_log2 = 2,
+					       .failed_streams_log2 = 1};
+	struct rig_entry entry, bad;
+	struct rig_local wrong;
+
+	(void)state;
+	dc_open(RIG_REMOTE_ALL);
+	soft_refused(rig_qp_reset_stream(NULL, 0), -EINVAL, "rig_qp_reset_stream");
+	soft_refused(rig_qp_reset_stream(dc.initiator, 0), -EINVAL, "has no streams");
+	MUST(rig_qp_destroy(dc.initiator));
+	dc.initiator = initiator(&options);
+	soft_refused(rig_qp_reset_stream(dc.initiator, 1 << 16), -EINVAL, "there are 2^16");
+	soft_refused(rig_qp_reset_stream(dc.initiator, 3), -EINVAL, "refuses with status 0x3");
+	entry = entry_to(0, RIG_WRITE, 8, 0);
+	wrong = *entry.pieces;
+	wrong.key ^= 0x100;
+	bad = entry;
+	bad.pieces = &wrong;
+	entry.stream = bad.stream = 0xabcd;
+	for (uint32_t i = 0; i < 5; i++) { /* more often than may have failed at once */
+		assert_int_equal(run(&bad).status, RIG_LOCAL_PROTECTION);
+		assert_int_equal(run(&entry).status, RIG_FLUSHED);
+		soft_refused(rig_qp_reset_stream(dc.initiator, 0xabce), -EINVAL, "refuses");
+		MUST(rig_qp_reset_stream(dc.initiator, 0xabcd));
+		good(&entry);
+	}
+	assert_int_equal(run(&bad).status, RIG_LOCAL_PROTECTION);
+	bad.stream = 1;
+	assert_int_equal(run(&bad).status, RIG_LOCAL_PROTECTION);
+	soft_refused(rig_qp_reset_stream(dc.initiator, 1), -EINVAL, "refuses");
+}
+
 static void test_what_dc_cannot_be(void **state)
 {
 	struct rig_qp_options options = {.transport = RIG_DC_TARGET};
@@ -301,6 +338,7 @@ int main(int argc, char **argv)
 	    SOFT_TEST(test_the_targets_access_bounds_it),
 	    SOFT_TEST(test_another_key_is_refused),
 	    SOFT_TEST(test_streams_fail_apart),
+	    SOFT_TEST(test_a_stream_is_reset),
 	    SOFT_TEST(test_what_dc_cannot_be),
 	    SOFT_TEST(test_a_destroyed_target_is_gone),
 	};

@@ -35,7 +35,7 @@ int lib_devx_fail(const struct rig_nic *nic, int err, const uint8_t *out, const 
 	int meant = errno_of(cmd_get(out, CMD_OUT_STATUS));
 
 	if (!meant)
-		return lib_fail_reason(err, call);
+		return lib_fail_reason(err, "%s", call);
 	return lib_fail(meant, "%s: queue pair 0x%x: %s refuses with status 0x%x, syndrome 0x%x",
 			call, qp_num, nic->name, cmd_get(out, CMD_OUT_STATUS),
 			cmd_get(out, CMD_OUT_SYNDROME));

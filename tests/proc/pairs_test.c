@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REQUESTS = 2000, CHURN_PEERS = 6, CHURN_ROUNDS = 30, CHURN_RUN = 60 };
+enum { REQUESTS = 2000 };
 
 /*
  * Two processes write, read, send and do atomics, and every byte is right.
@@ -210,87 +210,18 @@ static void test_numbers_over_65535(void **state)
 
 /* ---- churn ----------------------------------------------------------------------------------- */
 
-struct churn {
-	struct base_prng prng;
-	struct proc *peers[CHURN_PEERS];
-	/* links[i][j]: the number in i of its link with j; -1: none */
-	int links[CHURN_PEERS][CHURN_PEERS];
-};
-
-static void churn_link(struct churn *churn, int i, int j)
+static struct proc *start_any(int i, uint64_t seed)
 {
-	struct peer_pair pair = peer_pair(churn->peers[i], churn->peers[j]);
-
-	churn->links[i][j] = (int)pair.a;
-	churn->links[j][i] = (int)pair.b;
+	(void)i;
+	return peer_start(seed);
 }
 
-static void churn_join(struct churn *churn, int i, uint64_t seed)
-{
-	churn->peers[i] = peer_start(seed);
-	for (int j = 0; j < CHURN_PEERS; j++) {
-		churn->links[i][j] = churn->links[j][i] = -1;
-		if (j != i && churn->peers[j] && base_prng_below(&churn->prng, 3))
-			churn_link(churn, i, j);
-	}
-}
-
-/* One of them goes, each time in another way; the rest keep their links to it, which then fail. */
-static void churn_leave(struct churn *churn, int i)
-{
-	struct proc *child = churn->peers[i];
-
-	switch (base_prng_below(&churn->prng, 3)) {
-	case 0:
-		proc_kill(child);
-		break;
-	case 1:
-		proc_quit(child);
-		break;
-	case 2:
-		proc_ok(child, peer_close, NULL);
-		proc_kill(child);
-		break;
-	}
-	churn->peers[i] = NULL;
-}
-
-static void churn_check(struct churn *churn)
-{
-	for (int i = 0; i < CHURN_PEERS; i++)
-		if (churn->peers[i])
-			proc_ok(churn->peers[i], peer_halt, NULL);
-	for (int i = 0; i < CHURN_PEERS; i++)
-		for (int j = 0; j < i; j++)
-			if (churn->peers[i] && churn->peers[j] && churn->links[i][j] >= 0)
-				peer_agree(churn->peers[i], (unsigned int)churn->links[i][j],
-					   churn->peers[j], (unsigned int)churn->links[j][i]);
-}
-
-/*
- * Processes join and leave a port in every way while the others work, and no byte of those that
- * stay is wrong. By a seeded history of joins, kills, exits and closes under random requests.
- */
+/* On one port: no byte of those that stay is wrong. */
 static void test_joining_and_leaving_under_load(void **state)
 {
-	const uint64_t seed = 20260730;
-	struct churn churn = {0};
-
 	(void)state;
-	print_message("seed %llu\n", (unsigned long long)seed);
-	base_prng_seed(&churn.prng, seed);
-	for (int round = 0; round < CHURN_ROUNDS; round++) {
-		int i = (int)base_prng_below(&churn.prng, CHURN_PEERS);
-
-		if (churn.peers[i])
-			churn_leave(&churn, i);
-		else
-			churn_join(&churn, i, seed + (unsigned int)round);
-		for (i = 0; i < CHURN_PEERS; i++)
-			if (churn.peers[i])
-				peer_run_on(churn.peers[i], CHURN_RUN);
-	}
-	churn_check(&churn);
+	peer_churn(
+	    &(struct peer_churn){.seed = 20260730, .rounds = 30, .run = 60, .start = start_any});
 }
 
 int main(int argc, char **argv)

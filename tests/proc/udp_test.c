@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { HOSTS = 2, EACH = 3, REQUESTS = 1000, CHURN_PEERS = 6, CHURN_ROUNDS = 24, CHURN_RUN = 40 };
+enum { HOSTS = 2, EACH = 3, REQUESTS = 1000 };
 enum { MANY = 18 };
 
 /* RIG5_SOFT of each host: an address of the test's own. */
@@ -324,82 +324,17 @@ static void test_a_sleeping_target(void **state)
 
 /* ---- churn ----------------------------------------------------------------------------------- */
 
-struct churn {
-	struct base_prng prng;
-	struct proc *peers[CHURN_PEERS];
-	int links[CHURN_PEERS][CHURN_PEERS]; /* [i][j]: the number in i of its link with j; -1 */
-};
-
-static void churn_join(struct churn *churn, int i, uint64_t seed)
+static struct proc *start_on_hosts_in_turn(int i, uint64_t seed)
 {
-	churn->peers[i] = peer_on(i % HOSTS, seed);
-	for (int j = 0; j < CHURN_PEERS; j++) {
-		struct peer_pair pair;
-
-		churn->links[i][j] = churn->links[j][i] = -1;
-		if (j == i || !churn->peers[j] || !base_prng_below(&churn->prng, 3))
-			continue;
-		pair = peer_pair(churn->peers[i], churn->peers[j]);
-		churn->links[i][j] = (int)pair.a;
-		churn->links[j][i] = (int)pair.b;
-	}
+	return peer_on(i % HOSTS, seed);
 }
 
-static void churn_leave(struct churn *churn, int i)
-{
-	struct proc *child = churn->peers[i];
-
-	switch (base_prng_below(&churn->prng, 3)) {
-	case 0:
-		proc_kill(child);
-		break;
-	case 1:
-		proc_quit(child);
-		break;
-	case 2:
-		proc_ok(child, peer_close, NULL);
-		proc_kill(child);
-		break;
-	}
-	churn->peers[i] = NULL;
-}
-
-static void churn_check(struct churn *churn)
-{
-	for (int i = 0; i < CHURN_PEERS; i++)
-		if (churn->peers[i])
-			proc_ok(churn->peers[i], peer_halt, NULL);
-	for (int i = 0; i < CHURN_PEERS; i++)
-		for (int j = 0; j < i; j++)
-			if (churn->peers[i] && churn->peers[j] && churn->links[i][j] >= 0)
-				peer_agree(churn->peers[i], (unsigned int)churn->links[i][j],
-					   churn->peers[j], (unsigned int)churn->links[j][i]);
-}
-
-/*
- * Processes join and leave two ports in every way while the others work, and no byte of those that
- * stay is wrong. By a seeded history of joins, kills, exits and closes under random requests.
- */
+/* On two ports: no byte of those that stay is wrong. */
 static void test_joining_and_leaving_under_load(void **state)
 {
-	const uint64_t seed = 20261129;
-	struct churn churn = {0};
-
 	(void)state;
-	print_message("seed %llu\n", (unsigned long long)seed);
-	base_prng_seed(&churn.prng, seed);
-	for (int round = 0; round < CHURN_ROUNDS; round++) {
-		int i = (int)base_prng_below(&churn.prng, CHURN_PEERS);
-
-		if (churn.peers[i])
-			churn_leave(&churn, i);
-		else
-			churn_join(&churn, i, seed + (unsigned int)round);
-		for (i = 0; i < CHURN_PEERS; i++)
-			if (churn.peers[i])
-				peer_run_on(churn.peers[i], CHURN_RUN);
-	}
-	churn_check(&churn);
+	peer_churn(&(struct peer_churn){
+	    .seed = 20261129, .rounds = 24, .run = 40, .start = start_on_hosts_in_turn});
 }
 
 #define UDP_TEST(test) cmocka_unit_test_setup_teardown(test, udp_setup, proc_end_all)
@@ -407,14 +342,10 @@ static void test_joining_and_leaving_under_load(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    UDP_TEST(test_two_hosts),
-	    UDP_TEST(test_three_on_each),
-	    UDP_TEST(test_many_and_deaths),
-	    UDP_TEST(test_a_bad_wire),
-	    UDP_TEST(test_the_wrong_process),
-	    UDP_TEST(test_descriptors_closed),
-	    UDP_TEST(test_a_sleeping_target),
-	    UDP_TEST(test_joining_and_leaving_under_load),
+	    UDP_TEST(test_two_hosts),         UDP_TEST(test_three_on_each),
+	    UDP_TEST(test_many_and_deaths),   UDP_TEST(test_a_bad_wire),
+	    UDP_TEST(test_the_wrong_process), UDP_TEST(test_descriptors_closed),
+	    UDP_TEST(test_a_sleeping_target), UDP_TEST(test_joining_and_leaving_under_load),
 	};
 
 	proc_main(argc, argv);

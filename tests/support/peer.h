@@ -149,6 +149,19 @@ void peer_agree(struct proc *a, unsigned int link_a, struct proc *b, unsigned in
 /* Waits until child's link has failed; its report. Fails the test if it does not in time. */
 struct peer_report peer_failure(struct proc *child, unsigned int link, unsigned int timeout_ms);
 
+/*
+ * Peers join and leave in every way while the others work, and no byte of those that stay is wrong.
+ * By a seeded history of joins, kills, exits and closes under random requests.
+ */
+struct peer_churn {
+	uint64_t seed;
+	int rounds;
+	uint64_t run;                                /* requests on each link, in each round */
+	struct proc *(*start)(int i, uint64_t seed); /* the i-th peer, of PEER_CHURNERS */
+};
+enum { PEER_CHURNERS = 6 };
+void peer_churn(const struct peer_churn *churn);
+
 /* A test that has a port of its own and leaves no child behind. */
 #define PEER_TEST(test) cmocka_unit_test_setup_teardown(test, peer_setup, proc_end_all)
 int peer_setup(void **state);

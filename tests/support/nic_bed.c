@@ -71,6 +71,29 @@ void bed_receive(struct bed *b, uint32_t len)
 	fake_receive(&b->pair.b, &piece, 1);
 }
 
+uint8_t bed_payload[8192];
+
+struct roce_pkt bed_request(const struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
+{
+	return (struct roce_pkt){.opcode = opcode,
+				 .psn = psn,
+				 .pkey = 0xffff,
+				 .ack_req = true,
+				 .dqpn = b->pair.b.qpn,
+				 .payload = bed_payload,
+				 .payload_bytes = len,
+				 .pad_bytes = (uint8_t)roce_pad_bytes(len),
+				 .reth = {b->dst.va, b->dst.key, len},
+				 .atomic = {.va = b->dst.va, .rkey = b->dst.key, .swap_add = 1}};
+}
+
+void bed_send_request(struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
+{
+	struct roce_pkt pkt = bed_request(b, opcode, psn, len);
+
+	fake_send(b->w, 1, &pkt);
+}
+
 void expect_done(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint32_t byte_cnt)
 {
 	struct fake_cqe cqe;

@@ -37,6 +37,12 @@ uint16_t bed_post(struct bed *b, enum wqe_opcode opcode, uint32_t len);
 /* Posts a receive of len bytes at the start of dst on pair.b. */
 void bed_receive(struct bed *b, uint32_t len);
 
+/* A request to pair.b, as pair.a would send it: of len bytes of bed_payload, to the start of dst;
+ * an atomic adds one. */
+extern uint8_t bed_payload[8192];
+struct roce_pkt bed_request(const struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len);
+void bed_send_request(struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len);
+
 void expect_done(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint32_t byte_cnt);
 void expect_error(struct fake_cq *cq, uint8_t opcode, uint16_t index, uint8_t syndrome,
 		  uint8_t vendor);

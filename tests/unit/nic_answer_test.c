@@ -14,30 +14,6 @@
 #include "nic/nic_priv.h"
 #include "tests/support/nic_bed.h"
 
-static uint8_t bytes[8192];
-
-/* A request to pair.b, as pair.a would send it. */
-static struct roce_pkt request(const struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
-{
-	return (struct roce_pkt){.opcode = opcode,
-				 .psn = psn,
-				 .pkey = 0xffff,
-				 .ack_req = true,
-				 .dqpn = b->pair.b.qpn,
-				 .payload = bytes,
-				 .payload_bytes = len,
-				 .pad_bytes = (uint8_t)roce_pad_bytes(len),
-				 .reth = {b->dst.va, b->dst.key, len},
-				 .atomic = {.va = b->dst.va, .rkey = b->dst.key, .swap_add = 1}};
-}
-
-static void send_request(struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
-{
-	struct roce_pkt pkt = request(b, opcode, psn, len);
-
-	fake_send(b->w, 1, &pkt);
-}
-
 /* Acknowledgements coalesce: many requests before a turn, one ACK, with all of them in its MSN. */
 static void acknowledgements_coalesce(void **state)
 {
@@ -46,7 +22,7 @@ static void acknowledgements_coalesce(void **state)
 	(void)state;
 	b.w->room = 0;
 	for (uint32_t i = 0; i < 20; i++)
-		send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100 + i, 8);
+		bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100 + i, 8);
 	b.w->room = 10;
 	fake_advance(b.w, 1);
 	assert_int_equal(b.w->queue_count, 1);
@@ -62,7 +38,7 @@ static void msn_wraps(void **state)
 
 	(void)state;
 	nic_qp_find(b.w->nics[1], b.pair.b.qpn)->msn = 0xffffff;
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
 	assert_int_equal(fake_pkt(b.w, 0).aeth.msn, 0);
 	bed_close(&b);
 }
@@ -71,15 +47,15 @@ static void msn_wraps(void **state)
 static void answers_keep_their_order(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
-	struct roce_pkt pkt = request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
+	struct roce_pkt pkt = bed_request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
 
 	(void)state;
 	pkt.reth.len_bytes = 600;
 	b.w->room = 0;
 	fake_send(b.w, 1, &pkt);
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x103, 8);
-	send_request(&b, ROCE_OP_RC_FETCH_ADD, 0x104, 0);
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x105, 8);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x103, 8);
+	bed_send_request(&b, ROCE_OP_RC_FETCH_ADD, 0x104, 0);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x105, 8);
 	b.w->room = 10;
 	fake_advance(b.w, 1);
 	assert_int_equal(b.w->queue_count, 5);
@@ -118,8 +94,8 @@ static void region_goes_between_responses(void **state)
 static void overtaken_nak_is_not_sent(void **state)
 {
 	struct bed b = bed_open(NULL);
-	struct roce_pkt later = request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
-	struct roce_pkt sooner = request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
+	struct roce_pkt later = bed_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
+	struct roce_pkt sooner = bed_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
 
 	(void)state;
 	b.w->room = 0;
@@ -143,7 +119,7 @@ static void last_answer_before_it_goes(void **state)
 
 		print_message("row: %s\n", rows[i]);
 		b.w->room = 0;
-		send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
+		bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
 		b.w->room = 1;
 		if (i == 0)
 			assert_int_equal(nic_qp_destroy(b.w->nics[1], b.pair.b.qpn), 0);

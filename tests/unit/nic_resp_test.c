@@ -14,30 +14,6 @@
 #include "nic/nic_priv.h"
 #include "tests/support/nic_bed.h"
 
-static uint8_t bytes[8192];
-
-/* A request to pair.b, as pair.a would send it. */
-static struct roce_pkt request(const struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
-{
-	return (struct roce_pkt){.opcode = opcode,
-				 .psn = psn,
-				 .pkey = 0xffff,
-				 .ack_req = true,
-				 .dqpn = b->pair.b.qpn,
-				 .payload = bytes,
-				 .payload_bytes = len,
-				 .pad_bytes = (uint8_t)roce_pad_bytes(len),
-				 .reth = {b->dst.va, b->dst.key, len},
-				 .atomic = {.va = b->dst.va, .rkey = b->dst.key, .swap_add = 1}};
-}
-
-static void send_request(struct bed *b, uint8_t opcode, uint32_t psn, uint32_t len)
-{
-	struct roce_pkt pkt = request(b, opcode, psn, len);
-
-	fake_send(b->w, 1, &pkt);
-}
-
 /* ---- sequence -------------------------------------------------------------------------------- */
 
 /* A gap: one NAK, however many packets come behind it, until the missing one does. */
@@ -70,16 +46,16 @@ static void duplicates_are_acknowledged(void **state)
 
 	(void)state;
 	bed_receive(&b, 100);
-	memset(bytes, 1, 100);
-	send_request(&b, ROCE_OP_RC_SEND_ONLY, 0x100, 100);
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
-	memset(bytes, 2, 100);
+	memset(bed_payload, 1, 100);
+	bed_send_request(&b, ROCE_OP_RC_SEND_ONLY, 0x100, 100);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
+	memset(bed_payload, 2, 100);
 	while (b.w->queue_count)
 		fake_drop(b.w, 0);
-	send_request(&b, ROCE_OP_RC_SEND_ONLY, 0x100, 100);
+	bed_send_request(&b, ROCE_OP_RC_SEND_ONLY, 0x100, 100);
 	expect_answer(&b, 0x1f, 0x101);
 	fake_drop(b.w, 0);
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
 	expect_answer(&b, 0x1f, 0x101);
 	expect_done(&b.pair.b.recv_cq, CQE_RESP_SEND, 0, 100);
 	expect_none(&b.pair.b.recv_cq);
@@ -132,8 +108,8 @@ static void invalid_requests(void **state)
 		print_message("row: %s\n", rows[i].name);
 		bed_receive(&b, 8192);
 		for (uint32_t k = 0; k < 1u + two; k++) {
-			struct roce_pkt pkt = request(&b, rows[i].packets[k].opcode, 0x100 + k,
-						      rows[i].packets[k].len);
+			struct roce_pkt pkt = bed_request(&b, rows[i].packets[k].opcode, 0x100 + k,
+							  rows[i].packets[k].len);
 
 			if (rows[i].packets[k].reth_len)
 				pkt.reth.len_bytes = rows[i].packets[k].reth_len;
@@ -144,7 +120,7 @@ static void invalid_requests(void **state)
 		expect_answer(&b, 0x61, 0x100 + two);
 		assert_int_equal(fake_qp_state(&b.pair.b), NIC_QP_ERR);
 		assert_int_equal(fake_events(b.w, 1, NIC_EVENT_QP_REQ_ERR), 1);
-		send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100 + two, 8);
+		bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100 + two, 8);
 		assert_int_equal(b.w->queue_count, 1);
 		bed_close(&b);
 	}
@@ -314,11 +290,11 @@ static void duplicate_reads(void **state)
 
 	(void)state;
 	memcpy(bed_dst(&b), bed_src(&b), 1000);
-	struct roce_pkt pkt = request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
+	struct roce_pkt pkt = bed_request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
 	pkt.reth.len_bytes = 1000;
 	fake_send(b.w, 1, &pkt);
 	/* Something newer, so that it is really a duplicate of an older one. */
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x104, 0);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x104, 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint32_t off = rows[i].first * 256;
 
@@ -361,7 +337,7 @@ static void repetitions_join(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bed b = bed_open(&(struct fake_opts){.mtu_bytes = 256});
-		struct roce_pkt pkt = request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
+		struct roce_pkt pkt = bed_request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
 
 		print_message("row: %s\n", rows[i].name);
 		pkt.reth.len_bytes = 1000;
@@ -389,7 +365,7 @@ static void repetitions_join(void **state)
 static void duplicate_read_that_lies(void **state)
 {
 	struct bed b = bed_open(NULL);
-	struct roce_pkt pkt = request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
+	struct roce_pkt pkt = bed_request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
 
 	(void)state;
 	pkt.reth.len_bytes = 8;
@@ -403,7 +379,7 @@ static void duplicate_read_that_lies(void **state)
 	fake_send(b.w, 1, &pkt);
 	assert_int_equal(b.w->queue_count, 0);
 	/* An atomic with that PSN is none either. */
-	send_request(&b, ROCE_OP_RC_FETCH_ADD, 0x100, 0);
+	bed_send_request(&b, ROCE_OP_RC_FETCH_ADD, 0x100, 0);
 	assert_int_equal(b.w->queue_count, 0);
 	bed_close(&b);
 }
@@ -419,7 +395,7 @@ static void atomics_are_aligned_twice(void **state)
 					     .va = 0x1000,
 					     .len_bytes = 64,
 					     .host_va = b.dst.va + 4};
-		struct roce_pkt pkt = request(&b, ROCE_OP_RC_FETCH_ADD, 0x100, 0);
+		struct roce_pkt pkt = bed_request(&b, ROCE_OP_RC_FETCH_ADD, 0x100, 0);
 
 		pkt.atomic.va = 0x1000 + off;
 		assert_int_equal(nic_mkey_create(b.w->nics[1], &attr, &pkt.atomic.rkey), 0);
@@ -433,7 +409,7 @@ static void atomics_are_aligned_twice(void **state)
 static void too_many_reads(void **state)
 {
 	struct bed b = bed_open(&(struct fake_opts){.dest_rd_atomic = 2});
-	struct roce_pkt pkt = request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
+	struct roce_pkt pkt = bed_request(&b, ROCE_OP_RC_READ_REQ, 0x100, 0);
 
 	(void)state;
 	pkt.reth.len_bytes = 8;
@@ -464,7 +440,7 @@ static void too_many_atomics(void **state)
 	(void)state;
 	b.w->room = 0;
 	for (uint32_t i = 0; i < 3; i++)
-		send_request(&b, ROCE_OP_RC_FETCH_ADD, 0x100 + i, 0);
+		bed_send_request(&b, ROCE_OP_RC_FETCH_ADD, 0x100 + i, 0);
 	memcpy(&value, bed_dst(&b), sizeof(value));
 	assert_int_equal(value, 2);
 	assert_int_equal(fake_qp_state(&b.pair.b), NIC_QP_ERR);
@@ -590,8 +566,8 @@ static void first_packet_is_told(void **state)
 	fake_qp_ready(&qp, b.pair.a.qpn, true, NULL);
 	nic_qp_find(b.w->nics[1], qp.qpn)->state = NIC_QP_RTR;
 	b.pair.b.qpn = qp.qpn;
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
-	send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x100, 8);
+	bed_send_request(&b, ROCE_OP_RC_WRITE_ONLY, 0x101, 8);
 	assert_int_equal(fake_events(b.w, 1, NIC_EVENT_QP_COMM_EST), 1);
 	bed_close(&b);
 }

@@ -2,6 +2,9 @@
 /* devx_world.c - see devx_world.h. */
 #include "tests/support/devx_world.h"
 
+#include "abi/mlx5_db.h"
+#include "abi/mlx5_wqe.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +64,39 @@ int devx_world_close(void **state)
 	(void)state;
 	kern_rig_close(&world.rig);
 	return 0;
+}
+
+void devx_world_connect(void)
+{
+	assert_int_equal(devx_connect(&world.rig, world.qp.handle, world.qp.number, world.qp.number,
+				      world.rig.config.gids[0]),
+			 0);
+}
+
+void devx_world_post(uint8_t opcode, uint32_t index, uint32_t lkey, uint64_t va, uint32_t len)
+{
+	struct wqe_ctrl_seg *ctrl =
+	    (void *)(world.qp.ring + 16 * world.qp.rq_count + 64 * (size_t)(index % 8));
+	struct wqe_data_seg *piece = (void *)(ctrl + 1);
+	struct be32 record = be32_from(index + 1);
+	uint64_t word;
+
+	memset(ctrl, 0, 64);
+	ctrl->opmod_idx_opcode = wqe_ctrl_op(0, (uint16_t)index, opcode);
+	ctrl->qpn_ds = wqe_ctrl_qpn_ds(world.qp.number, 2);
+	ctrl->fm_ce_se = WQE_CE_ALWAYS;
+	*piece = (struct wqe_data_seg){be32_from(len), be32_from(lkey), be64_from(va)};
+	world.qp.record[DB_SEND] = record.raw;
+	memcpy(&word, ctrl, sizeof(word));
+	memcpy(world.rig.pages + 4096 * world.page + DB_UAR_BF0, &word, sizeof(word));
+}
+
+void devx_world_receive(uint32_t index, uint32_t lkey, uint64_t va, uint32_t len)
+{
+	struct wqe_data_seg *piece = (void *)(world.qp.ring + 16 * (size_t)(index % 16));
+
+	*piece = (struct wqe_data_seg){be32_from(len), be32_from(lkey), be64_from(va)};
+	world.qp.record[DB_RECV] = be32_from(index + 1).raw;
 }
 
 void devx_world_refused(int error, enum cmd_status status)

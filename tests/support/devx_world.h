@@ -31,6 +31,12 @@ int devx_world_close(void **state);
 /* devx_world_pd - a domain of the verbs, and its number as mlx5dv_init_obj tells it: pd, pdn. */
 void devx_world_pd(void);
 
+/* devx_world_connect - the queue pair with itself. devx_world_post: its index-th entry, of one
+ * piece, signalled, and the bell; devx_world_receive: its index-th receive. */
+void devx_world_connect(void);
+void devx_world_post(uint8_t opcode, uint32_t index, uint32_t lkey, uint64_t va, uint32_t len);
+void devx_world_receive(uint32_t index, uint32_t lkey, uint64_t va, uint32_t len);
+
 /* devx_world_refused - a command failed with this status, and says a syndrome. */
 void devx_world_refused(int error, enum cmd_status status);
 

@@ -15,42 +15,6 @@
 
 #include <cmocka.h>
 
-/* ---- traffic ----------------------------------------------------------------------------------
- */
-
-static void post(uint8_t opcode, uint32_t index, uint32_t lkey, uint64_t va, uint32_t len)
-{
-	struct wqe_ctrl_seg *ctrl =
-	    (void *)(world.qp.ring + 16 * world.qp.rq_count + 64 * (size_t)(index % 8));
-	struct wqe_data_seg *piece = (void *)(ctrl + 1);
-	struct be32 record = be32_from(index + 1);
-	uint64_t word;
-
-	memset(ctrl, 0, 64);
-	ctrl->opmod_idx_opcode = wqe_ctrl_op(0, (uint16_t)index, opcode);
-	ctrl->qpn_ds = wqe_ctrl_qpn_ds(world.qp.number, 2);
-	ctrl->fm_ce_se = WQE_CE_ALWAYS;
-	*piece = (struct wqe_data_seg){be32_from(len), be32_from(lkey), be64_from(va)};
-	world.qp.record[DB_SEND] = record.raw;
-	memcpy(&word, ctrl, sizeof(word));
-	memcpy(world.rig.pages + 4096 * world.page + DB_UAR_BF0, &word, sizeof(word));
-}
-
-static void post_receive(uint32_t index, uint32_t lkey, uint64_t va, uint32_t len)
-{
-	struct wqe_data_seg *piece = (void *)(world.qp.ring + 16 * (size_t)(index % 16));
-
-	*piece = (struct wqe_data_seg){be32_from(len), be32_from(lkey), be64_from(va)};
-	world.qp.record[DB_RECV] = be32_from(index + 1).raw;
-}
-
-static void connect_to_itself(void)
-{
-	assert_int_equal(devx_connect(&world.rig, world.qp.handle, world.qp.number, world.qp.number,
-				      world.rig.config.gids[0]),
-			 0);
-}
-
 /* ---- keys ---------------------------------------------------------------------------------------
  */
 
@@ -81,7 +45,7 @@ static void keys(void **state)
 	uint64_t start = 0x7700000000000000 + (rig_va(buf) & 0xfff);
 
 	(void)state;
-	connect_to_itself();
+	devx_world_connect();
 	assert_int_equal(devx_umem(rig, buf, 3 * 4096, 1, &umem, &id), 0);
 	mkey_in(CMD_MKC_MODE_MTT, start + 0x10, 4096);
 	cmd_set(world.devx.in, CMD_MKEY_UMEM_ID, id);
@@ -89,8 +53,8 @@ static void keys(void **state)
 	direct = devx_number(&world.devx) << 8 | 0x42;
 	direct_handle = world.devx.handle;
 	memcpy(world.memory, "abcdefgh", 8);
-	post_receive(0, direct, start + 0x20, 8);
-	post(WQE_OP_SEND, 0, world.mr.lkey, rig_va(world.memory), 8);
+	devx_world_receive(0, direct, start + 0x20, 8);
+	devx_world_post(WQE_OP_SEND, 0, world.mr.lkey, rig_va(world.memory), 8);
 	rig_pump(rig);
 	assert_memory_equal(buf + 0x20, "abcdefgh", 8);
 	assert_int_equal(devx_umem_destroy(rig, umem), -EBUSY);
@@ -106,8 +70,8 @@ static void keys(void **state)
 	be64_store(world.devx.in + CMD_MKEY_KLMS + 24, start + 0x20);
 	assert_int_equal(devx_create(rig, &world.devx), 0);
 	pieces = devx_number(&world.devx) << 8 | 0x42;
-	post_receive(1, world.mr.lkey, rig_va(world.memory) + 4096, 8);
-	post(WQE_OP_SEND, 1, pieces, 0, 8);
+	devx_world_receive(1, world.mr.lkey, rig_va(world.memory) + 4096, 8);
+	devx_world_post(WQE_OP_SEND, 1, pieces, 0, 8);
 	rig_pump(rig);
 	assert_memory_equal(world.memory + 4096, "efghabcd", 8);
 	assert_int_equal(devx_destroy(rig, world.devx.handle), 0);
@@ -216,12 +180,12 @@ static void fill_shared(uint8_t *ring, uint32_t *record)
 /* Each message to itself lands in the entry that is its turn. */
 static void send_in_order(const uint16_t order[static RMP_COUNT])
 {
-	connect_to_itself();
+	devx_world_connect();
 	for (uint32_t i = 0; i < RMP_COUNT; i++) {
 		uint8_t *to = world.memory + 4096 + 64 * (size_t)order[i];
 
 		memset(world.memory, 'a' + (int)i, 8);
-		post(WQE_OP_SEND, i, world.mr.lkey, rig_va(world.memory), 8);
+		devx_world_post(WQE_OP_SEND, i, world.mr.lkey, rig_va(world.memory), 8);
 		rig_pump(&world.rig);
 		assert_memory_equal(to, world.memory, 8);
 	}

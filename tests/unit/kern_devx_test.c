@@ -27,42 +27,9 @@ static void names_qp(enum cmd_opcode opcode, uint16_t in_len, uint16_t out_len)
 /* ---- traffic ----------------------------------------------------------------------------------
  */
 
-static void post(uint8_t opcode, uint32_t index, uint32_t lkey, uint64_t va, uint32_t len)
-{
-	struct wqe_ctrl_seg *ctrl =
-	    (void *)(world.qp.ring + 16 * world.qp.rq_count + 64 * (size_t)(index % 8));
-	struct wqe_data_seg *piece = (void *)(ctrl + 1);
-	struct be32 record = be32_from(index + 1);
-	uint64_t word;
-
-	memset(ctrl, 0, 64);
-	ctrl->opmod_idx_opcode = wqe_ctrl_op(0, (uint16_t)index, opcode);
-	ctrl->qpn_ds = wqe_ctrl_qpn_ds(world.qp.number, 2);
-	ctrl->fm_ce_se = WQE_CE_ALWAYS;
-	*piece = (struct wqe_data_seg){be32_from(len), be32_from(lkey), be64_from(va)};
-	world.qp.record[DB_SEND] = record.raw;
-	memcpy(&word, ctrl, sizeof(word));
-	memcpy(world.rig.pages + 4096 * world.page + DB_UAR_BF0, &word, sizeof(word));
-}
-
-static void post_receive(uint32_t index, uint32_t lkey, uint64_t va, uint32_t len)
-{
-	struct wqe_data_seg *piece = (void *)(world.qp.ring + 16 * (size_t)(index % 16));
-
-	*piece = (struct wqe_data_seg){be32_from(len), be32_from(lkey), be64_from(va)};
-	world.qp.record[DB_RECV] = be32_from(index + 1).raw;
-}
-
 static const struct cqe64 *cqe_at(uint32_t index)
 {
 	return (const void *)(world.cq.ring + 64 * (size_t)index);
-}
-
-static void connect_to_itself(void)
-{
-	assert_int_equal(devx_connect(&world.rig, world.qp.handle, world.qp.number, world.qp.number,
-				      world.rig.config.gids[0]),
-			 0);
 }
 
 /* A queue pair and a completion queue that commands made carry a message, and the completions have
@@ -70,10 +37,10 @@ static void connect_to_itself(void)
 static void a_message(void **state)
 {
 	(void)state;
-	connect_to_itself();
+	devx_world_connect();
 	memcpy(world.memory, "through umems", 14);
-	post_receive(0, world.mr.lkey, rig_va(world.memory) + 4096, 64);
-	post(WQE_OP_SEND, 0, world.mr.lkey, rig_va(world.memory), 14);
+	devx_world_receive(0, world.mr.lkey, rig_va(world.memory) + 4096, 64);
+	devx_world_post(WQE_OP_SEND, 0, world.mr.lkey, rig_va(world.memory), 14);
 	rig_pump(&world.rig);
 	assert_string_equal(world.memory + 4096, "through umems");
 	for (uint32_t i = 0; i < 2; i++) {
@@ -103,7 +70,7 @@ static void query_tells_what_was_set(void **state)
 	assert_int_equal(cmd_get(qpc, CMD_QPC_NO_SQ), 0);
 	assert_int_equal(1 << cmd_get(qpc, CMD_QPC_LOG_SQ_SIZE), world.qp.sq_count);
 	assert_int_equal(cmd_get(qpc, CMD_QPC_USER_INDEX), 0xffffff);
-	connect_to_itself();
+	devx_world_connect();
 	names_qp(CMD_QUERY_QP, 16, 512);
 	assert_int_equal(devx_query(&world.rig, &world.devx), 0);
 	assert_int_equal(cmd_get(qpc, CMD_QPC_STATE_NOW), CMD_QPC_STATE_RTS);
@@ -129,7 +96,7 @@ static void udp_source_port(void **state)
 	uint8_t *ads = world.devx.in + CMD_QP_QPC + CMD_QPC_PATH;
 
 	(void)state;
-	connect_to_itself();
+	devx_world_connect();
 	names_qp(CMD_RTS2RTS_QP, 464, 16);
 	be64_store(world.devx.in + 0x108, 4);
 	cmd_set(ads, CMD_ADS_UDP_SPORT, 55555);
@@ -161,7 +128,7 @@ static void edges_that_are_none(void **state)
 	/* Cut short. */
 	world.devx.in_len = 64;
 	devx_world_refused(devx_modify(&world.rig, &world.devx), CMD_BAD_INP_LEN);
-	connect_to_itself();
+	devx_world_connect();
 	names_qp(CMD_2ERR_QP, 16, 16);
 	assert_int_equal(devx_modify(&world.rig, &world.devx), 0);
 	names_qp(CMD_2RST_QP, 16, 16);
@@ -566,7 +533,7 @@ static void close_takes_all(void **state)
 	struct kern_rig *rig = &world.rig;
 
 	(void)state;
-	connect_to_itself();
+	devx_world_connect();
 	devx_in(&world.devx, CMD_CREATE_GENERAL_OBJECT, 32, 16);
 	cmd_set(world.devx.in, CMD_OBJ_TYPE, CMD_OBJ_RESERVED_QPN);
 	assert_int_equal(devx_create(rig, &world.devx), 0);

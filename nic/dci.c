@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dci.c - the initiator of dynamically connected queue pairs: what makes it differ from a
- * requester of RC. See nic_dc.h.
+ * requester of RC. See dc.h.
  *
  * Streams are executed one after another, as the ring has them. A session belongs to one stream: so
  * what is under way when an operation fails is of its stream, and is flushed with it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dct.c - targets of dynamically connected queue pairs: which responder a request is for, and the
- * life of responders. What they do with it is in resp.c. See nic_dc.h.
+ * life of responders. What they do with it is in resp.c. See dc.h.
  */
 #include "nic/nic_trace.h"
 

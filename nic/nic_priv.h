@@ -29,12 +29,12 @@
 #include "base/prng.h"
 #include "base/ring.h"
 #include "nic/cc/cc.h"
+#include "nic/cq.h"
+#include "nic/dc.h"
 #include "nic/flow.h"
+#include "nic/mkey.h"
 #include "nic/nic.h"
-#include "nic/nic_cq.h"
-#include "nic/nic_dc.h"
-#include "nic/nic_mkey.h"
-#include "nic/nic_srq.h"
+#include "nic/srq.h"
 
 #define NIC_TIME_NEVER UINT64_MAX
 
@@ -682,7 +682,6 @@ void nic_raw_address(struct nic_qp *qp);
 /* nic_raw_segment_bytes - of the Ethernet segment at seg, with the frame's bytes in it. */
 uint32_t nic_raw_segment_bytes(const uint8_t *seg);
 void nic_raw_rx(struct nic *nic, const struct nic_pkt *pkt, const struct nic_rx *rx);
-void nic_rule_forget(struct nic *nic, uint32_t qpn);
 
 /* ---- unacked.c, uc.c, ud.c, mcast.c: UC and UD ----------------------------------------------- */
 

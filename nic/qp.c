@@ -5,6 +5,7 @@
  */
 #include "nic/nic_priv.h"
 #include "nic/rss.h"
+#include "nic/rule.h"
 
 #include <linux/errno.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nic_srq.h - shared receive queues and XRC domains, as the files of the core share them: part of
+ * srq.h - shared receive queues and XRC domains, as the files of the core share them: part of
  * nic_priv.h. They are in srq.c.
  */
-#ifndef NIC_NIC_SRQ_H
-#define NIC_NIC_SRQ_H
+#ifndef NIC_SRQ_H
+#define NIC_SRQ_H
 
 #include "nic/nic.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nic_cq.h - completion queues, as the files of the core share them: part of nic_priv.h.
+ * cq.h - completion queues, as the files of the core share them: part of nic_priv.h.
  */
-#ifndef NIC_NIC_CQ_H
-#define NIC_NIC_CQ_H
+#ifndef NIC_CQ_H
+#define NIC_CQ_H
 
 #include "abi/mlx5_cqe.h"
 #include "nic/nic.h"

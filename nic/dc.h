@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nic_dc.h - dynamically connected queue pairs, as the files of the core share them: part of
+ * dc.h - dynamically connected queue pairs, as the files of the core share them: part of
  * nic_priv.h.
  *
  * An initiator is a requester that serves one target at a time: what leads elsewhere waits until
@@ -13,8 +13,8 @@
  * out. So a responder is kept for some time after it was last heard of, and a target that has no
  * more of them refuses initiators that it does not know, for a while.
  */
-#ifndef NIC_NIC_DC_H
-#define NIC_NIC_DC_H
+#ifndef NIC_DC_H
+#define NIC_DC_H
 
 #include "nic/nic.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flow.c - CREATE_FLOW: rules that bring Ethernet frames to raw packet queue pairs, from the list
+ * rule.c - CREATE_FLOW: rules that bring Ethernet frames to raw packet queue pairs, from the list
  * of specifications that verbs describe them by. What is checked, and in which order: [linux
  * uverbs_cmd.c ib_uverbs_ex_create_flow].
  */

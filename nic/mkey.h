@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nic_mkey.h - memory keys, as the files of the core share them: part of nic_priv.h.
+ * mkey.h - memory keys, as the files of the core share them: part of nic_priv.h.
  */
-#ifndef NIC_NIC_MKEY_H
-#define NIC_NIC_MKEY_H
+#ifndef NIC_MKEY_H
+#define NIC_MKEY_H
 
 #include "nic/nic.h"
 

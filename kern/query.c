@@ -200,19 +200,27 @@ static struct ib_uverbs_query_port_resp port_facts(const struct kern *kern)
 	};
 }
 
-int kern_query_port(struct kern_call *call)
+/* A context asks about the port that there is. */
+static int check_port(struct kern_call *call, uint16_t attr, uint64_t most)
 {
-	struct uv_query_port_resp_ex resp = {.legacy_resp = port_facts(call->kern)};
 	uint64_t port;
 	int error;
 
 	if (!call->file->context)
 		return -EINVAL;
-	error = kern_call_const(call, UVERBS_ATTR_QUERY_PORT_PORT_NUM, UINT8_MAX, &port);
+	error = kern_call_const(call, attr, most, &port);
 	if (error)
 		return error;
-	if (port != KERN_PORT)
-		return -EINVAL;
+	return port == KERN_PORT ? 0 : -EINVAL;
+}
+
+int kern_query_port(struct kern_call *call)
+{
+	struct uv_query_port_resp_ex resp = {.legacy_resp = port_facts(call->kern)};
+	int error = check_port(call, UVERBS_ATTR_QUERY_PORT_PORT_NUM, UINT8_MAX);
+
+	if (error)
+		return error;
 	resp.active_speed_ex = resp.legacy_resp.active_speed;
 	return kern_call_write(call, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
 }
@@ -220,16 +228,11 @@ int kern_query_port(struct kern_call *call)
 /* In units of 100 Mb/s. */
 int kern_query_port_speed(struct kern_call *call)
 {
-	uint64_t port, speed = PORT_SPEED_GBPS * 10;
-	int error;
+	uint64_t speed = PORT_SPEED_GBPS * 10;
+	int error = check_port(call, UV_ATTR_QUERY_PORT_SPEED_PORT_NUM, UINT32_MAX);
 
-	if (!call->file->context)
-		return -EINVAL;
-	error = kern_call_const(call, UV_ATTR_QUERY_PORT_SPEED_PORT_NUM, UINT32_MAX, &port);
 	if (error)
 		return error;
-	if (port != KERN_PORT)
-		return -EINVAL;
 	return kern_call_write(call, UV_ATTR_QUERY_PORT_SPEED_RESP, &speed, sizeof(speed));
 }
 

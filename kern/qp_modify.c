@@ -44,25 +44,17 @@ static const struct {
     {UV_QP_QKEY, NIC_QP_SET_QKEY_F},
 };
 
+enum {
+	REMOTE_ACCESS = IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
+			IB_UVERBS_ACCESS_REMOTE_ATOMIC,
+};
+
 /* enum uv_qp_state and enum nic_qp_state have the same values. */
 _Static_assert((int)NIC_QP_RESET == UV_QPS_RESET && (int)NIC_QP_INIT == UV_QPS_INIT &&
 		   (int)NIC_QP_RTR == UV_QPS_RTR && (int)NIC_QP_RTS == UV_QPS_RTS &&
 		   (int)NIC_QP_SQD == UV_QPS_SQD && (int)NIC_QP_SQE == UV_QPS_SQE &&
 		   (int)NIC_QP_ERR == UV_QPS_ERR,
 	       "queue pair states");
-
-static uint32_t access_to_nic(uint32_t access)
-{
-	uint32_t nic = 0;
-
-	if (access & IB_UVERBS_ACCESS_REMOTE_WRITE)
-		nic |= NIC_ACCESS_REMOTE_WRITE_F;
-	if (access & IB_UVERBS_ACCESS_REMOTE_READ)
-		nic |= NIC_ACCESS_REMOTE_READ_F;
-	if (access & IB_UVERBS_ACCESS_REMOTE_ATOMIC)
-		nic |= NIC_ACCESS_REMOTE_ATOMIC_F;
-	return nic;
-}
 
 static uint32_t access_from_nic(uint32_t nic)
 {
@@ -217,7 +209,7 @@ static int params_from(const struct kern *kern, const struct ib_uverbs_modify_qp
 	*params = (struct nic_qp_params){
 	    .state = (enum nic_qp_state)req->qp_state,
 	    .cur_state = (enum nic_qp_state)req->cur_qp_state,
-	    .access = access_to_nic(req->qp_access_flags),
+	    .access = kern_nic_access(req->qp_access_flags & REMOTE_ACCESS),
 	    .mtu_bytes = uv_mtu_bytes(req->path_mtu),
 	    .timeout = req->timeout,
 	    .retry_count = req->retry_cnt,

@@ -52,6 +52,14 @@ void kern_channel_get(struct kern_channel *channel)
 		channel->users++;
 }
 
+void kern_call_async(struct kern_call *call, uint16_t attr, struct kern_object *object)
+{
+	object->async = kern_call_channel(call, attr);
+	if (!object->async)
+		object->async = call->file->async_default;
+	kern_channel_get(object->async);
+}
+
 static void free_if_unused(struct kern_channel *channel)
 {
 	if (channel->released && channel->users == 0)

@@ -134,13 +134,10 @@ int kern_cq_create(struct kern_call *call)
 	}
 	cq->user_handle = args.user_handle;
 	cq->comp = kern_call_channel(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
-	cq->async = kern_call_channel(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD);
-	if (!cq->async)
-		cq->async = call->file->async_default;
 	cq->cqe_count = (uint32_t)ring_round_up((uint64_t)args.cqe + 1);
 	cq->cqe_size_bytes = args.driver.cqe_size;
 	kern_channel_get(cq->comp);
-	kern_channel_get(cq->async);
+	kern_call_async(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD, cq);
 	call->new_object = cq;
 	return write_response(call, cq, args.cqe);
 }

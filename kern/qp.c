@@ -325,10 +325,7 @@ static void fill_object(struct kern_call *call, struct kern_object *qp, const st
 	qp->next_open = kern_object_handle(qp);
 	if (args->type != NIC_QP_XRC_TGT && args->type != NIC_QP_DCT)
 		kern_bfreg_take(qp, &args->driver);
-	qp->async = kern_call_channel(call, UVERBS_ATTR_CREATE_QP_EVENT_FD);
-	if (!qp->async)
-		qp->async = call->file->async_default;
-	kern_channel_get(qp->async);
+	kern_call_async(call, UVERBS_ATTR_CREATE_QP_EVENT_FD, qp);
 	if (args->pd)
 		kern_object_use(qp, KERN_USE_PD, args->pd);
 	if (args->send_cq)

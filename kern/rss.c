@@ -182,10 +182,7 @@ int kern_wq_create(struct kern_call *call)
 	wq->user_handle = args.user_handle;
 	wq->max_wr = args.max_wr;
 	wq->max_sge = args.max_sge;
-	wq->async = kern_call_channel(call, UVERBS_ATTR_CREATE_WQ_EVENT_FD);
-	if (!wq->async)
-		wq->async = call->file->async_default;
-	kern_channel_get(wq->async);
+	kern_call_async(call, UVERBS_ATTR_CREATE_WQ_EVENT_FD, wq);
 	kern_object_use(wq, KERN_USE_PD, args.pd);
 	kern_object_use(wq, KERN_USE_RECV_CQ, args.cq);
 	call->new_object = wq;
@@ -504,10 +501,7 @@ int kern_rss_qp_create(struct kern_call *call)
 	qp->qp_type = NIC_QP_RAW;
 	qp->cap = cap;
 	qp->next_open = kern_object_handle(qp);
-	qp->async = kern_call_channel(call, UVERBS_ATTR_CREATE_QP_EVENT_FD);
-	if (!qp->async)
-		qp->async = call->file->async_default;
-	kern_channel_get(qp->async);
+	kern_call_async(call, UVERBS_ATTR_CREATE_QP_EVENT_FD, qp);
 	kern_object_use(qp, KERN_USE_PD, kern_call_object(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE));
 	kern_object_use(qp, KERN_USE_TABLE, table);
 	call->new_object = qp;

@@ -158,10 +158,7 @@ int kern_srq_create(struct kern_call *call)
 		return error;
 	}
 	srq->user_handle = args.user_handle;
-	srq->async = kern_call_channel(call, UVERBS_ATTR_CREATE_SRQ_EVENT_FD);
-	if (!srq->async)
-		srq->async = call->file->async_default;
-	kern_channel_get(srq->async);
+	kern_call_async(call, UVERBS_ATTR_CREATE_SRQ_EVENT_FD, srq);
 	kern_object_use(srq, KERN_USE_PD, args.pd);
 	if (args.xrcd) {
 		kern_object_use(srq, KERN_USE_SEND_CQ, args.cq);

@@ -393,6 +393,9 @@ int kern_object_destroy(struct kern_object *object, struct kern_destroyed *destr
 
 int kern_channel_create(struct kern_call *call, enum kern_channel_kind kind);
 void kern_channel_get(struct kern_channel *channel);
+/* kern_call_async - where the new object's events go: to the channel that the call names, or the
+ * context's first. */
+void kern_call_async(struct kern_call *call, uint16_t attr, struct kern_object *object);
 void kern_channel_put(struct kern_channel *channel);
 void kern_channel_destroy(struct kern_channel *channel);
 int kern_channel_find(struct kern_file *file, int64_t fd, enum kern_channel_kind kind,

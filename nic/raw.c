@@ -39,7 +39,23 @@ static void die(struct nic *nic, struct nic_qp *qp)
 	nic_qp_event(nic, qp, NIC_EVENT_QP_FATAL);
 }
 
-/* One that finds no receive, or one that is too short, is lost. */
+/* Whether there is a receive for it, in nic->rx_wqe, that is long enough. Else it is lost. */
+static bool fits(struct nic *nic, const struct nic_qp *qp, const struct nic_pkt *pkt)
+{
+	bool any = nic_resp_has_receive(nic, qp);
+
+	if (any && nic->rx_wqe.len_bytes >= pkt->payload_bytes)
+		return true;
+	nic->counters.rx_drop_message++;
+	if (any) {
+		nic_trace_deny_short(nic, qp, pkt->payload_bytes);
+		return false;
+	}
+	nic->counters.rx_no_receive++;
+	nic_trace_deny(nic, qp, 0, TRACE_BY_NO_RECEIVE);
+	return false;
+}
+
 static void deliver(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pkt)
 {
 	static const struct nic_from nobody;
@@ -57,10 +73,8 @@ static void deliver(struct nic *nic, struct nic_qp *qp, const struct nic_pkt *pk
 		die(nic, qp);
 		return;
 	}
-	if (!nic_resp_has_receive(nic, qp) || nic->rx_wqe.len_bytes < pkt->payload_bytes) {
-		nic->counters.rx_drop_message++;
+	if (!fits(nic, qp, pkt))
 		return;
-	}
 	verdict =
 	    nic_mem_scatter(nic, qp->pdn_recv, &nic->rx_wqe, 0, pkt->payload, pkt->payload_bytes);
 	if (verdict != NIC_MEM_OK) {

@@ -136,6 +136,29 @@ static void frames_are_counted(void **state)
 	bed_close(&t.b);
 }
 
+/* Which frames found no receive is counted as of datagrams; not those that found a short one, nor
+ * those for which no rule has a queue pair. */
+static void frames_without_receive_are_counted(void **state)
+{
+	struct raw t = raw_open();
+	struct nic_rule b = to(&t.b.pair.b), third = to(&t.third);
+	uint64_t counters[STATS_COUNT];
+
+	(void)state;
+	make_udp(&t, 100);
+	send(&t, 100);
+	nic_stats(t.b.w->nics[1], counters);
+	assert_int_equal(counters[STATS_out_of_buffer], 0);
+	rule(&t, &b);
+	rule(&t, &third);
+	receive(&t, &t.third, 0, 99);
+	send(&t, 100);
+	nic_stats(t.b.w->nics[1], counters);
+	assert_int_equal(counters[STATS_out_of_buffer], 1);
+	assert_int_equal(nic_counters(t.b.w->nics[1])->rx_drop_message, 2);
+	bed_close(&t.b);
+}
+
 /* Of each length, with a part in the entry and without; the longest has two VLAN tags. */
 static void frames_arrive(void **state)
 {
@@ -490,7 +513,8 @@ static void any_frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(frames_are_counted), cmocka_unit_test(frames_arrive),
+	    cmocka_unit_test(frames_are_counted),
+	    cmocka_unit_test(frames_without_receive_are_counted), cmocka_unit_test(frames_arrive),
 	    cmocka_unit_test(entries_of_libmlx5), cmocka_unit_test(bad_entries),
 	    cmocka_unit_test(bad_segment),        cmocka_unit_test(frames_are_lost),
 	    cmocka_unit_test(every_field_counts), cmocka_unit_test(vlan_and_ipv6),

@@ -436,11 +436,13 @@ struct rig_path {
  *   access  what the peer may do to this process's regions through qp, whatever they allow beyond.
  *   path    NULL: the defaults.
  * A request that the peer does not acknowledge is retried 7 times, each after 67 ms (Ethernet) or
- * 1.07 s (InfiniBand), and its entry then fails with RIG_RETRY_EXCEEDED. A send that finds no
- * receive is retried without end; this side asks its peer to wait 0.64 ms between tries. Both sides
- * connect, in any order; what one side posts before the other has connected is not acknowledged, so
- * that the retries bound how long the other may take. peer may be qp's own endpoint: it is then its
- * own peer, and moves bytes within this process, through the NIC, as access allows. Returns 0, or
+ * 1.07 s (InfiniBand), and its entry then fails with RIG_RETRY_EXCEEDED. The NIC may wait longer,
+ * up to four times [IBTA1 9.7.6.1.3]; the software NIC does between hosts, for 1.8 s in all. A
+ * send that finds no receive is retried without end; this side asks its peer to wait 0.64 ms
+ * between tries. Both sides connect, in any order; what one side posts before the other has
+ * connected is not acknowledged, so that the retries bound how long the other may take. peer may be
+ * qp's own endpoint: it is then its own peer, and moves bytes within this process, through the NIC,
+ * as access allows. Returns 0, or
  *   -EINVAL    connected already, an address of the other link layer, or an endpoint or path that
  *              cannot be
  *   -ENETDOWN  the port is down

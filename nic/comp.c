@@ -213,7 +213,7 @@ void nic_comp_expire(struct nic *nic, struct nic_qp *qp)
 	}
 	if (qp->psn_una == qp->psn_high)
 		return;
-	if (nic->now_ns < qp->wait_from_ns + qp->timeout_ns) {
+	if (nic->now_ns < qp->wait_from_ns + nic_rtt_timeout_ns(qp)) {
 		probe(nic, qp);
 		return;
 	}

@@ -212,7 +212,7 @@ struct nic_qp {
 	bool overdue;     /* UC, UD: what the wire has no room for now is lost */
 	bool rnr_waiting; /* deadline_ns is the end of an RNR wait */
 	bool went_back;   /* psn_una was sent again since it last moved */
-	bool told_lost;   /* what goes again was lost for sure: its answers are to the newer copy */
+	bool told_lost;   /* what goes again was lost for sure */
 	bool rtt_timed;   /* a packet's round trip is being measured */
 	bool probing;     /* nothing but psn_una is under way, until something is acknowledged */
 	uint8_t backed_off; /* wait_ns is doubled so many times, until a round trip is measured */
@@ -708,10 +708,10 @@ void nic_rtt_start(struct nic *nic, struct nic_qp *qp, uint32_t psn);
 void nic_rtt_progress(struct nic *nic, struct nic_qp *qp);
 /* nic_rtt_probe - wait_ns went by in silence: psn_una is asked for, and the next wait is longer. */
 void nic_rtt_probe(struct nic *nic, struct nic_qp *qp);
-/* nic_rtt_wait - goes on waiting, as long as last time. */
+/* nic_rtt_wait - goes on waiting, as long as last time; nic_rtt_timeout_ns - till a retry. */
 void nic_rtt_wait(struct nic *nic, struct nic_qp *qp);
-/* nic_rtt_forget - nothing is known of the path. */
-void nic_rtt_forget(struct nic_qp *qp);
+uint64_t nic_rtt_timeout_ns(const struct nic_qp *qp);
+void nic_rtt_forget(struct nic_qp *qp); /* nothing is known of the path */
 
 /* ---- sig.c: signatures of blocks ------------------------------------------------------------- */
 

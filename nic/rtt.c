@@ -22,11 +22,26 @@ enum {
 	PROBE_NS_MIN = 250000, /* a host answers when it gets to it */
 	RTT_NS_MAX = 1000000000,
 	BACKED_OFF_MAX = 4, /* the wait is doubled so many times at most */
+	DOUBLED_MAX = 2,    /* and the timeout */
 };
 
 static uint64_t clamped(const struct nic_qp *qp, uint64_t ns)
 {
 	return ns < qp->timeout_ns ? ns : qp->timeout_ns;
+}
+
+/*
+ * A timeout is the one that was set at least, and four times that at most [IBTA1 9.7.6.1.3]. The
+ * first is the least, since nothing may be known of the path yet; who does not answer then is a
+ * host that is busy, as often as not, and gets time.
+ */
+uint64_t nic_rtt_timeout_ns(const struct nic_qp *qp)
+{
+	uint32_t used = (uint32_t)(qp->params.retry_count - qp->retry_left);
+
+	if (qp->window_psns == 0)
+		return qp->timeout_ns;
+	return qp->timeout_ns << (used < DOUBLED_MAX ? used : DOUBLED_MAX);
 }
 
 void nic_rtt_forget(struct nic_qp *qp)
@@ -130,7 +145,7 @@ void nic_rtt_probe(struct nic *nic, struct nic_qp *qp)
 void nic_rtt_wait(struct nic *nic, struct nic_qp *qp)
 {
 	uint64_t next_ns = nic->now_ns + qp->wait_ns;
-	uint64_t timeout_ns = qp->wait_from_ns + qp->timeout_ns;
+	uint64_t timeout_ns = qp->wait_from_ns + nic_rtt_timeout_ns(qp);
 
 	nic_timer_set(nic, qp, next_ns < timeout_ns ? next_ns : timeout_ns);
 }

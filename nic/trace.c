@@ -387,7 +387,7 @@ void nic_trace_fail(struct nic *nic, const struct nic_qp *qp, const struct nic_o
 	    .want_bytes = op->len_bytes,
 	    .tries = 1u + (reason == TRACE_BY_NEVER_RECEIVE ? qp->params.rnr_retry
 							    : qp->params.retry_count),
-	    .wait_ns = qp->timeout_ns,
+	    .wait_ns = nic_rtt_timeout_ns(qp),
 	};
 	const struct nic_wqe *wqe;
 
@@ -420,7 +420,7 @@ void nic_trace_retry(struct nic *nic, const struct nic_qp *qp)
 				    .number = qp->number,
 				    .psn = qp->psn_una,
 				    .tries = qp->retry_left,
-				    .wait_ns = qp->timeout_ns};
+				    .wait_ns = nic_rtt_timeout_ns(qp)};
 
 	if (nic_tracing(nic))
 		tell(nic, &event);

@@ -189,7 +189,7 @@ else
 fi
 
 # 5. The link goes down for a quarter of a second, three times, and comes up again, under a file and
-# under messages whose every byte is checked. A queue pair gives up after half a second, and the
+# under messages whose every byte is checked. A queue pair gives up after two seconds, and the
 # kernel asks for a neighbour's hardware address once a second: more often here.
 ip netns exec "$here" sh -c 'echo 20 >/proc/sys/net/ipv4/neigh/rig5a/retrans_time_ms'
 ip netns exec "$there" sh -c 'echo 20 >/proc/sys/net/ipv4/neigh/rig5b/retrans_time_ms'

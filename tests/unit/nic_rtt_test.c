@@ -166,7 +166,7 @@ static void silence(void **state)
 	assert_int_equal(b.w->queue_count, 3); /* a retry is all of it */
 	assert_int_equal(counters(&b)->ack_timeouts, 1);
 	drop_all(&b);
-	for (uint64_t end_ns = b.w->now_ns + TIMEOUT_NS; b.w->now_ns < end_ns;) {
+	for (uint64_t end_ns = b.w->now_ns + 2 * TIMEOUT_NS; b.w->now_ns < end_ns;) {
 		expect_none(&b.pair.a.send_cq);
 		fake_advance(b.w, 1000 < end_ns - b.w->now_ns ? 1000 : end_ns - b.w->now_ns);
 		drop_all(&b);
@@ -174,6 +174,34 @@ static void silence(void **state)
 	expect_error(&b.pair.a.send_cq, CQE_REQ_ERR, 1, 0x15, 0x81);
 	assert_int_equal(counters(&b)->ack_timeouts, 2);
 	bed_close(&b);
+}
+
+/* Between hosts the second timeout is twice the first, and all after it four times: one that is
+ * busy is not given up for it. Where nothing gets lost all are the same. */
+static void timeouts_grow(void **state)
+{
+	static const uint64_t times[2][8] = {{1, 2, 3, 4, 5, 6, 7, 8},
+					     {1, 3, 7, 11, 15, 19, 23, 27}};
+
+	(void)state;
+	for (int has_window = 0; has_window < 2; has_window++) {
+		struct bed b = bed_with_window(has_window ? WINDOW_BYTES : 0, NULL);
+		uint64_t start_ns = b.w->now_ns;
+
+		bed_post(&b, WQE_OP_WRITE, 8);
+		for (uint64_t i = 0; i < 8; i++) {
+			uint64_t end_ns = start_ns + times[has_window][i] * TIMEOUT_NS;
+
+			while (b.w->now_ns < end_ns) {
+				assert_int_equal(counters(&b)->ack_timeouts, i);
+				drop_all(&b);
+				fake_advance(b.w, TIMEOUT_NS / 8);
+			}
+			assert_int_equal(counters(&b)->ack_timeouts, i + 1);
+		}
+		expect_error(&b.pair.a.send_cq, CQE_REQ_ERR, 0, 0x15, 0x81);
+		bed_close(&b);
+	}
 }
 
 /* A READ, of which the end is lost. */
@@ -328,6 +356,7 @@ int main(void)
 	    cmocka_unit_test(silence),
 	    cmocka_unit_test(read_response_lost),
 	    cmocka_unit_test(no_probes),
+	    cmocka_unit_test(timeouts_grow),
 	    cmocka_unit_test(slower_than_before),
 	    cmocka_unit_test(lost_for_sure),
 	    cmocka_unit_test(probe_waits),

@@ -62,7 +62,8 @@ static void check_unacked(const struct nic_qp *qp)
 
 static bool has_alarm(const struct nic *nic, const struct nic_qp *qp)
 {
-	return qp->flow_made && nic->cong.flows[qp->index].alarm_ns != NIC_CC_NEVER;
+	return qp->turn.dest != 0 ||
+	       (qp->flow_made && nic->cong.flows[qp->index].alarm_ns != NIC_CC_NEVER);
 }
 
 static void check_qp(const struct nic *nic, const struct nic_qp *qp)
@@ -115,6 +116,16 @@ static void check_heap(const struct nic *nic)
 	}
 }
 
+static const struct nic_flow *alarmed(const struct nic *nic, uint32_t pos)
+{
+	uint32_t index = nic->cong.alarms[pos];
+
+	if (index >= nic->config.qp_count_max)
+		return &nic->cong.dests[index - nic->config.qp_count_max].flow;
+	ASSERT(nic->qps[index].live && nic->qps[index].flow_made);
+	return &nic->cong.flows[index];
+}
+
 /* Those who wait for their turn, and notes: and nothing else is work. */
 static void check_alarms(const struct nic *nic)
 {
@@ -122,13 +133,13 @@ static void check_alarms(const struct nic *nic)
 
 	ASSERT(cong->work_count == cong->alarm_count + cong->note_count);
 	for (uint32_t pos = 0; pos < cong->alarm_count; pos++) {
-		const struct nic_flow *flow = &cong->flows[cong->alarms[pos]];
+		const struct nic_flow *flow = alarmed(nic, pos);
 
 		ASSERT(flow->alarm_pos == pos && flow->alarm_ns != NIC_CC_NEVER);
-		ASSERT(nic->qps[cong->alarms[pos]].live && nic->qps[cong->alarms[pos]].flow_made);
-		ASSERT(pos == 0 ||
-		       cong->flows[cong->alarms[(pos - 1) / 2]].alarm_ns <= flow->alarm_ns);
+		ASSERT(pos == 0 || alarmed(nic, (pos - 1) / 2)->alarm_ns <= flow->alarm_ns);
 	}
+	for (uint32_t i = 0; i < cong->dest_fresh; i++)
+		nic_turn_check(nic, &cong->dests[i]);
 }
 
 /* How often live objects use one of each kind. */

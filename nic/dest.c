@@ -70,7 +70,7 @@ static void unlink_dest(struct nic *nic, struct nic_dest *dest)
 
 static bool is_idle(const struct nic *nic, const struct nic_dest *dest)
 {
-	return dest->first_mapping == 0 && dest->users == 0 &&
+	return dest->first_mapping == 0 && dest->users == 0 && dest->turn_first == 0 &&
 	       nic->now_ns - dest->used_ns >= IDLE_NS;
 }
 
@@ -107,8 +107,11 @@ static struct nic_dest *make_dest(struct nic *nic, uint32_t bucket, const struct
 
 	if (!dest)
 		return NULL;
-	*dest = (struct nic_dest){
-	    .key = *key, .live = true, .next = nic->cong.buckets[bucket], .used_ns = nic->now_ns};
+	*dest = (struct nic_dest){.key = *key,
+				  .live = true,
+				  .next = nic->cong.buckets[bucket],
+				  .used_ns = nic->now_ns,
+				  .flow.alarm_ns = NIC_CC_NEVER};
 	nic->cong.buckets[bucket] = (uint16_t)(dest - nic->cong.dests + 1);
 	start(nic, dest, (enum nic_cc_algorithm)nic->config.cc_algorithm);
 	return dest;
@@ -140,31 +143,30 @@ struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key)
 
 /* Of where qp's next packet goes; NULL: that is no flow. Most packets go where the last one went.
  */
-static struct nic_dest *dest_of(struct nic *nic, struct nic_flow *own, const struct nic_path *path)
+static struct nic_dest *dest_of(struct nic *nic, struct nic_standing *at,
+				const struct nic_path *path)
 {
 	struct nic_dest_key key = nic_dest_key_of(path);
 	struct nic_dest *dest;
 
-	if (own->dest != NIC_DEST_NONE && equal(&nic->cong.dests[own->dest].key, &key) &&
-	    nic->cong.dests[own->dest].live)
-		return &nic->cong.dests[own->dest];
-	own->dest = NIC_DEST_NONE;
+	if (at->hint != 0 && equal(&nic->cong.dests[at->hint - 1].key, &key) &&
+	    nic->cong.dests[at->hint - 1].live)
+		return &nic->cong.dests[at->hint - 1];
+	at->hint = 0;
 	if (!nic->env->tx_window_bytes || nic->env->tx_window_bytes(nic->env->ctx, path) == 0)
 		return NULL;
 	dest = nic_dest_get(nic, &key);
 	if (dest)
-		own->dest = (uint16_t)(dest - nic->cong.dests);
+		at->hint = (uint16_t)(dest - nic->cong.dests + 1);
 	return dest;
 }
 
 bool nic_dest_gate(struct nic *nic, struct nic_qp *qp)
 {
-	struct nic_flow *own = nic_flow_of(nic, qp);
 	struct nic_dest *dest = NULL;
-	uint64_t at_ns;
 
 	if (qp->params.dest_qpn != ROCE_QPN_MASK)
-		dest = dest_of(nic, own, &qp->params.path);
+		dest = dest_of(nic, &qp->turn, &qp->params.path);
 	qp->paced = dest && dest->paced;
 	if (!dest)
 		return true;
@@ -174,23 +176,19 @@ bool nic_dest_gate(struct nic *nic, struct nic_qp *qp)
 	if (!qp->paced)
 		return true;
 	nic_probe_look(nic, &dest->flow);
-	at_ns = nic_cc_may_send(&dest->flow.cc, nic->now_ns);
-	if (at_ns == 0 || at_ns <= nic->now_ns)
-		return true;
-	dest->flow.counters.waits += own->alarm_ns == NIC_CC_NEVER;
-	nic_alarm_set(nic, qp, at_ns);
-	return false;
+	return nic_turn_take(nic, qp, dest);
 }
 
 void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
 {
-	struct nic_dest *dest = &nic->cong.dests[nic_flow_of(nic, qp)->dest];
+	struct nic_dest *dest = &nic->cong.dests[qp->turn.hint - 1];
 
 	dest->flow.counters.tx_packets++;
 	nic_cc_on_send(&dest->flow.cc, len_bytes, nic->now_ns);
 	if (dest->flow.cc.algorithm == NIC_CC_RTT)
 		nic_probe_sent(nic, qp, &dest->flow, len_bytes);
 	dest->paced = dest->flow.cc.paced;
+	nic_turn_sent(nic, dest);
 }
 
 /* A notification does not say which service level was too fast: each that goes there is. */

@@ -95,10 +95,11 @@ static void set_window(const struct nic *nic, struct nic_qp *qp)
 }
 
 /* Its rate is remembered as if it had been used until now. */
-static void leave_dest(struct nic *nic, struct nic_flow *own)
+static void leave_dest(struct nic *nic, struct nic_qp *qp, struct nic_flow *own)
 {
 	struct nic_dest *dest;
 
+	nic_turn_leave(nic, qp);
 	if (own->dest == NIC_DEST_NONE)
 		return;
 	dest = &nic->cong.dests[own->dest];
@@ -136,7 +137,7 @@ void nic_flow_begin(struct nic *nic, struct nic_qp *qp)
 	qp->params.path.ecn = ROCE_ECN_NOT_ECT;
 	qp->paced = false;
 	if (qp->type == NIC_QP_DCI && qp->flow_made)
-		leave_dest(nic, &nic->cong.flows[qp->index]);
+		leave_dest(nic, qp, &nic->cong.flows[qp->index]);
 	if (!qp->networked || qp->type == NIC_QP_DCT)
 		return;
 	own = nic_flow_of(nic, qp);
@@ -172,14 +173,15 @@ void nic_flow_end(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_flow *own;
 
+	nic_turn_leave(nic, qp);
+	qp->paced = false;
 	if (!qp->flow_made)
 		return;
 	own = &nic->cong.flows[qp->index];
 	nic_alarm_cancel(nic, qp);
 	nic_notes_forget(nic, own);
 	if (qp->type == NIC_QP_DCI)
-		leave_dest(nic, own);
-	qp->paced = false;
+		leave_dest(nic, qp, own);
 }
 
 /* ---- before and after a packet --------------------------------------------------------------- */
@@ -188,8 +190,13 @@ bool nic_flow_gate(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_flow *own = nic_flow_of(nic, qp);
 	struct nic_flow *flow = ruling(nic, own);
-	uint64_t at_ns = nic_cc_may_send(&flow->cc, nic->now_ns);
+	uint64_t at_ns;
 
+	if (flow != own) {
+		update(nic, qp, own);
+		return nic_turn_take(nic, qp, &nic->cong.dests[own->dest]);
+	}
+	at_ns = nic_cc_may_send(&flow->cc, nic->now_ns);
 	update(nic, qp, own);
 	if (at_ns == 0 || at_ns <= nic->now_ns)
 		return true;
@@ -205,6 +212,8 @@ void nic_flow_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
 
 	flow->counters.tx_packets++;
 	nic_cc_on_send(&flow->cc, len_bytes, nic->now_ns);
+	if (flow != own)
+		nic_turn_sent(nic, &nic->cong.dests[own->dest]);
 	update(nic, qp, own);
 }
 
@@ -231,7 +240,7 @@ bool nic_flow_waits(const struct nic *nic, const struct nic_qp *qp)
 {
 	uint64_t alarm_ns = nic->cong.flows[qp->index].alarm_ns;
 
-	return alarm_ns != NIC_CC_NEVER && alarm_ns > nic->now_ns;
+	return qp->turn.dest != 0 || (alarm_ns != NIC_CC_NEVER && alarm_ns > nic->now_ns);
 }
 
 void nic_flow_message(struct nic *nic, struct nic_qp *qp, uint32_t psn, uint32_t len_bytes)

@@ -46,6 +46,15 @@ struct nic_probe {
 	uint64_t answered_ns;
 };
 
+/* A queue pair's place among those that wait for a destination's pace [turn.c]; also a responder's
+ * of DC. Places are those in nic->qps + 1; 0: none. */
+struct nic_standing {
+	uint16_t dest; /* whose queue it stands in: its place in nic_cong.dests + 1; 0: none */
+	uint16_t hint; /* likewise, where its last packet went */
+	uint32_t before;
+	uint32_t behind;
+};
+
 struct nic_flow {
 	struct nic_cc cc;
 	uint8_t algorithm;              /* that was chosen for it */
@@ -55,14 +64,13 @@ struct nic_flow {
 	struct nic_cnp_limiter limiter; /* of notifications to the other end */
 	struct nic_flow_counters counters;
 
-	/* A queue pair's. */
 	uint64_t alarm_ns; /* NIC_CC_NEVER: not in the heap of alarms */
 	uint32_t alarm_pos;
+
+	/* A queue pair's. */
 	uint32_t window_psns; /* the path's bound, whatever the algorithm says */
 	uint32_t acked_psn;   /* psn_una, when it was last told */
-	/* Of a datagram queue pair: where the entry that it sends goes; of an initiator of DC:
-	 * whose flow is its own now. */
-	uint16_t dest;
+	uint16_t dest;        /* of an initiator of DC: whose flow is its own now */
 	struct nic_stamp stamps[NIC_STAMPS];
 };
 
@@ -76,6 +84,10 @@ struct nic_dest {
 	uint16_t last_mapping;
 	uint64_t used_ns; /* when something was last sent to it, or came */
 	uint32_t users;   /* initiators of DC whose flow it is now */
+	/* Who waits for its pace [turn.c]: places of queue pairs. */
+	uint32_t turn_first;
+	uint32_t turn_last;
+	uint32_t called; /* who was called last, and may send while others wait */
 	struct nic_flow flow;
 };
 
@@ -102,7 +114,7 @@ struct nic_cong {
 	uint32_t alarm_count;
 	uint32_t note_count;
 	uint32_t note_first;
-	uint32_t *alarms;       /* a heap of queue pair indices, by alarm_ns */
+	uint32_t *alarms;       /* a heap, by alarm_ns: indices of queue pairs, then of dests */
 	struct nic_flow *flows; /* one for each queue pair */
 	struct nic_note *notes; /* a ring */
 	const struct nic_cc_params *params;
@@ -169,9 +181,25 @@ bool nic_flow_notified(struct nic *nic, struct nic_qp *qp);
 
 void nic_alarm_set(struct nic *nic, struct nic_qp *qp, uint64_t at_ns);
 void nic_alarm_cancel(struct nic *nic, struct nic_qp *qp);
+/* Likewise, of a destination: the first that waits for its pace gets it. */
+void nic_alarm_set_dest(struct nic *nic, struct nic_dest *dest, uint64_t at_ns);
+void nic_alarm_cancel_dest(struct nic *nic, struct nic_dest *dest);
 void nic_alarm_expire(struct nic *nic);
 /* nic_alarm_next - when the first is due; NIC_CC_NEVER: there is none. */
 uint64_t nic_alarm_next(const struct nic *nic);
+
+/* ---- turn.c: who waits for a destination's pace, and who is next ----------------------------- */
+
+/* nic_turn_take - whether qp's next packet to dest may go; if not, it stands in dest's queue.
+ * nic_turn_sent - a packet to dest went. */
+bool nic_turn_take(struct nic *nic, struct nic_qp *qp, struct nic_dest *dest);
+void nic_turn_sent(struct nic *nic, struct nic_dest *dest);
+/* nic_turn_leave - it waits for no destination. */
+void nic_turn_leave(struct nic *nic, struct nic_qp *qp);
+/* nic_turn_expire - dest's alarm is due. */
+void nic_turn_expire(struct nic *nic, struct nic_dest *dest);
+/* nic_turn_check - asserts what must hold of dest's queue. */
+void nic_turn_check(const struct nic *nic, const struct nic_dest *dest);
 
 /* ---- dest.c ---------------------------------------------------------------------------------- */
 

@@ -307,6 +307,7 @@ struct nic_qp {
 	uint8_t cc_algorithm; /* enum nic_cc_algorithm: agreed on, or the port's default */
 	uint32_t ece;
 	struct nic_dc dc;
+	struct nic_standing turn;
 	/* Of datagrams and of a DC initiator path and dest_qpn are those of what it sends. */
 	struct nic_qp_params params;
 	struct nic_res res[NIC_RES];

@@ -113,7 +113,8 @@ static void place_objects(struct arena *arena, const struct nic_config *config, 
 	nic->rss = arena_take(arena, 1, sizeof(*nic->rss));
 	nic->cq_watch = arena_take(arena, config->cq_count_max, sizeof(*nic->cq_watch));
 	nic->cong.flows = arena_take(arena, config->qp_count_max, sizeof(*nic->cong.flows));
-	nic->cong.alarms = arena_take(arena, config->qp_count_max, sizeof(*nic->cong.alarms));
+	nic->cong.alarms =
+	    arena_take(arena, config->qp_count_max + NIC_DESTS_MAX, sizeof(*nic->cong.alarms));
 	nic->cong.notes = arena_take(arena, NIC_NOTES_MAX, sizeof(*nic->cong.notes));
 	nic->cong.dests = arena_take(arena, NIC_DESTS_MAX, sizeof(*nic->cong.dests));
 	nic->cong.mappings = arena_take(arena, NIC_MAPPINGS_MAX + 1, sizeof(*nic->cong.mappings));

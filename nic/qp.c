@@ -276,6 +276,7 @@ int nic_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *qpn
 	qp = &nic->qps[index];
 	qp->index = index;
 	qp->flow_made = qp->networked = qp->paced = false;
+	qp->turn = (struct nic_standing){0};
 	qp->number = number_of(nic, index);
 	qp->heap_pos = NIC_HEAP_NONE;
 	qp->counters = (struct stats_qp_counters){0};

@@ -121,6 +121,17 @@ const struct nic_counters *loop_counters(const struct rig_nic *nic)
 	return nic_counters(door->port->nic);
 }
 
+struct nic_counters loop_counted(const struct rig_nic *nic)
+{
+	const struct door_head *door = nic->os->ctx;
+	struct nic_counters counters;
+
+	soft_port_lock(door->port);
+	counters = *nic_counters(door->port->nic);
+	soft_port_unlock(door->port);
+	return counters;
+}
+
 struct host_port *loop_port(const struct rig_nic *nic)
 {
 	const struct door_head *door = nic->os->ctx;

@@ -49,8 +49,10 @@ int loop_works(void);
 /* loop_event - waits for an event of kind, others are dropped. */
 int loop_event(struct rig_nic *nic, enum rig_event_kind kind, struct rig_event *event);
 
-/* loop_counters - the software NIC's counters. loop_port - the port that it is on. */
+/* loop_counters - the software NIC's counters, as they go on. loop_counted - as they are now.
+ * loop_port - the port that it is on. */
 const struct nic_counters *loop_counters(const struct rig_nic *nic);
+struct nic_counters loop_counted(const struct rig_nic *nic);
 struct host_port;
 struct host_port *loop_port(const struct rig_nic *nic);
 

@@ -178,12 +178,12 @@ static uint64_t packets_of_write(uint32_t mtu_a, uint32_t mtu_b)
 	assert_int_equal(rig_qp_connect(soft.a.qp, RIG_REMOTE_ALL, &b, NULL), 0);
 	assert_int_equal(rig_qp_connect(soft.b.qp, RIG_REMOTE_ALL, &a, NULL), 0);
 	memset(soft.a.mem, 0x3c, 4096);
-	before = loop_counters(soft.nic)->tx_packets - loop_counters(soft.nic)->tx_ack;
+	before = loop_counted(soft.nic).tx_packets - loop_counted(soft.nic).tx_ack;
 	entry = soft_entry(&soft.a, RIG_WRITE, 0, 4096, 8192);
 	soft_post(&soft.a, &entry);
 	soft_done(&soft.a);
 	assert_memory_equal(soft.a.mem, soft.b.mem + 8192, 4096);
-	return loop_counters(soft.nic)->tx_packets - loop_counters(soft.nic)->tx_ack - before;
+	return loop_counted(soft.nic).tx_packets - loop_counted(soft.nic).tx_ack - before;
 }
 
 /*
@@ -539,7 +539,7 @@ static void test_a_send_waits_for_a_receive(void **state)
 	soft_post(&soft.a, &entry);
 	soft_none(&soft.a, 700);
 	if (soft.info.software)
-		assert_true(loop_counters(soft.nic)->tx_rnr > 100);
+		assert_true(loop_counted(soft.nic).tx_rnr > 100);
 	soft_receive(&soft.b, 0, 64);
 	soft_done(&soft.a);
 	assert_int_equal(soft_done(&soft.b).len_bytes, 4);
@@ -595,7 +595,7 @@ static void test_no_receive_ring(void **state)
 	soft_none(&soft.a, 50);
 	soft_none(&soft.b, 5);
 	if (soft.info.software)
-		assert_true(loop_counters(soft.nic)->tx_rnr > 5);
+		assert_true(loop_counted(soft.nic).tx_rnr > 5);
 }
 
 /*

@@ -7,7 +7,7 @@
 #include "abi/mlx5_cqe.h"
 #include "abi/mlx5_db.h"
 #include "abi/mlx5_wqe.h"
-#include "tests/support/devx_rig.h"
+#include "tests/support/devx_world.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -16,34 +16,16 @@
 
 #include <cmocka.h>
 
-enum { ALL = 0xf, LOG_CQ = 4, SQ_LOG = 4, RMP_COUNT = 4, RMP_BYTES = 32 };
+enum { SQ_LOG = 4, RMP_COUNT = 4, RMP_BYTES = 32 };
 
 #define KEY 0x1122334455667788ull
 
-static struct world {
-	struct kern_rig rig;
-	struct devx devx;
-	uint32_t pd, uar, page, pdn, rmpn;
-	struct devx_cq cq;
-	uint8_t *memory;
-	struct ib_uverbs_reg_mr_resp mr;
+static struct {
+	uint32_t rmpn;
 	uint8_t *sq;
 	uint32_t *record;
 	uint32_t dci, dci_handle;
-} world;
-
-static void make_pd(void)
-{
-	struct ib_uverbs_alloc_pd req = {.response = 0};
-	struct ib_uverbs_alloc_pd_resp resp;
-	struct mlx5_ib_alloc_pd_resp uhw;
-
-	assert_int_equal(rig_write(&world.rig, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req), &resp,
-				   sizeof(resp), &uhw, sizeof(uhw)),
-			 0);
-	world.pd = resp.pd_handle;
-	world.pdn = uhw.pdn;
-}
+} dc;
 
 static void make_rmp(void)
 {
@@ -62,32 +44,20 @@ static void make_rmp(void)
 	cmd_set(wq, CMD_WQ_UMEM_ID, ring_id);
 	cmd_set(wq, CMD_WQ_DBR_UMEM_ID, record_id);
 	assert_int_equal(devx_create(rig, &world.devx), 0);
-	world.rmpn = devx_number(&world.devx);
+	dc.rmpn = devx_number(&world.devx);
 }
 
 static int open_world(void **state)
 {
-	struct kern_rig *rig = &world.rig;
-
-	(void)state;
-	memset(&world, 0, sizeof(world));
-	kern_rig_open(rig);
-	assert_int_equal(rig_context(rig), 0);
-	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
-	make_pd();
-	world.memory = rig_alloc(rig, 8192);
-	assert_int_equal(rig_mr(rig, world.pd, world.memory, 8192, ALL, &world.mr), 0);
-	assert_int_equal(devx_cq(rig, world.page, LOG_CQ, &world.cq), 0);
+	assert_int_equal(devx_world_open(state), 0);
 	make_rmp();
 	return 0;
 }
 
 static int close_world(void **state)
 {
-	(void)state;
 	nic_check(world.rig.nic);
-	kern_rig_close(&world.rig);
-	return 0;
+	return devx_world_close(state);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -101,7 +71,7 @@ static void dct_in(void)
 	cmd_set(dctc, CMD_DCTC_CQN, world.cq.number);
 	cmd_set(dctc, CMD_DCTC_RWE, 1);
 	cmd_set(dctc, CMD_DCTC_MIN_RNR_NAK, 12);
-	cmd_set(dctc, CMD_DCTC_SRQN, world.rmpn);
+	cmd_set(dctc, CMD_DCTC_SRQN, dc.rmpn);
 	cmd_set(dctc, CMD_DCTC_PD, world.pdn);
 	be64_store(dctc + CMD_DCTC_KEY, KEY);
 	cmd_set(dctc, CMD_DCTC_MTU, UV_MTU_1024);
@@ -114,10 +84,10 @@ static void dci_in(void)
 	uint8_t *qpc = world.devx.in + CMD_QP_QPC;
 	uint32_t sq_umem, sq_id, record_umem, record_id;
 
-	world.sq = rig_alloc(rig, 64 << SQ_LOG);
-	world.record = rig_alloc(rig, 64);
-	assert_int_equal(devx_umem(rig, world.sq, 64 << SQ_LOG, 0, &sq_umem, &sq_id), 0);
-	assert_int_equal(devx_umem(rig, world.record, 64, 0, &record_umem, &record_id), 0);
+	dc.sq = rig_alloc(rig, 64 << SQ_LOG);
+	dc.record = rig_alloc(rig, 64);
+	assert_int_equal(devx_umem(rig, dc.sq, 64 << SQ_LOG, 0, &sq_umem, &sq_id), 0);
+	assert_int_equal(devx_umem(rig, dc.record, 64, 0, &record_umem, &record_id), 0);
 	devx_in(&world.devx, CMD_CREATE_QP, CMD_QP_CREATE_BYTES, 16);
 	cmd_set(qpc, CMD_QPC_TYPE, CMD_QPC_DCI);
 	cmd_set(qpc, CMD_QPC_PD, world.pdn);
@@ -135,13 +105,13 @@ static void edge(enum cmd_opcode opcode)
 	uint8_t *qpc = world.devx.in + CMD_QP_QPC;
 
 	devx_in(&world.devx, opcode, CMD_QP_CREATE_BYTES, 16);
-	cmd_set(world.devx.in, CMD_NUMBER, world.dci);
+	cmd_set(world.devx.in, CMD_NUMBER, dc.dci);
 	cmd_set(qpc + CMD_QPC_PATH, CMD_ADS_PORT, 1);
 	cmd_set(qpc + CMD_QPC_PATH, CMD_ADS_ACK_TIMEOUT, 14);
 	cmd_set(qpc, CMD_QPC_MTU, UV_MTU_1024);
 	cmd_set(qpc, CMD_QPC_RETRY_COUNT, 0);
 	cmd_set(qpc, CMD_QPC_RNR_RETRY, 7);
-	world.devx.handle = world.dci_handle;
+	world.devx.handle = dc.dci_handle;
 	assert_int_equal(devx_modify(&world.rig, &world.devx), 0);
 }
 
@@ -151,8 +121,8 @@ static void make_dci(uint32_t streams_log2, uint32_t failed_log2)
 	cmd_set(world.devx.in + CMD_QP_QPC, CMD_QPC_LOG_STREAMS, streams_log2);
 	cmd_set(world.devx.in + CMD_QP_QPC, CMD_QPC_LOG_FAILED, failed_log2);
 	assert_int_equal(devx_create(&world.rig, &world.devx), 0);
-	world.dci = devx_number(&world.devx);
-	world.dci_handle = world.devx.handle;
+	dc.dci = devx_number(&world.devx);
+	dc.dci_handle = world.devx.handle;
 	edge(CMD_RST2INIT_QP);
 	edge(CMD_INIT2RTR_QP);
 	edge(CMD_RTR2RTS_QP);
@@ -166,7 +136,7 @@ static void write_by(uint32_t dctn, uint32_t n, uint16_t stream, uint32_t lkey)
 			    .hop_limit = 1};
 	struct wqe_ctrl_seg ctrl = {.opmod_idx_opcode =
 					wqe_ctrl_op(0, (uint16_t)(2 * n), WQE_OP_WRITE),
-				    .qpn_ds = wqe_ctrl_qpn_ds(world.dci, 6),
+				    .qpn_ds = wqe_ctrl_qpn_ds(dc.dci, 6),
 				    .dci_stream = {(uint8_t)(stream >> 8), (uint8_t)stream},
 				    .fm_ce_se = WQE_CE_ALWAYS};
 	struct wqe_raddr_seg raddr = {.va = be64_from(rig_va(world.memory + 64)),
@@ -174,14 +144,14 @@ static void write_by(uint32_t dctn, uint32_t n, uint16_t stream, uint32_t lkey)
 	struct wqe_data_seg data = {.byte_count = be32_from(8),
 				    .lkey = be32_from(lkey),
 				    .va = be64_from(rig_va(world.memory))};
-	uint8_t *at = world.sq + 128 * (size_t)n;
+	uint8_t *at = dc.sq + 128 * (size_t)n;
 
 	memcpy(av.rgid, world.rig.config.gids[0], 16);
 	memcpy(at, &ctrl, 16);
 	memcpy(at + 16, &av, 48);
 	memcpy(at + 64, &raddr, 16);
 	memcpy(at + 80, &data, 16);
-	world.record[DB_SEND] = be32_from(2 * (n + 1)).raw;
+	dc.record[DB_SEND] = be32_from(2 * (n + 1)).raw;
 	nic_scan(world.rig.nic, world.rig.now_ns);
 	rig_pump(&world.rig);
 }
@@ -233,7 +203,7 @@ static void a_message_and_a_drain(void **state)
 	assert_int_equal(state_of(dct, dctn), CMD_DCTC_STATE_ACTIVE);
 	assert_int_equal(cmd_get(dctc, CMD_DCTC_USER_INDEX), 0x77);
 	assert_int_equal(cmd_get(dctc, CMD_DCTC_CQN), world.cq.number);
-	assert_int_equal(cmd_get(dctc, CMD_DCTC_SRQN), world.rmpn);
+	assert_int_equal(cmd_get(dctc, CMD_DCTC_SRQN), dc.rmpn);
 	assert_int_equal(cmd_get(dctc, CMD_DCTC_PD), world.pdn);
 	assert_int_equal(cmd_get(dctc, CMD_DCTC_RWE), 1);
 	assert_int_equal(cmd_get(dctc, CMD_DCTC_RRE), 0);
@@ -254,7 +224,7 @@ static void a_message_and_a_drain(void **state)
 	/* It uses its queue until it goes. */
 	assert_int_equal(devx_destroy(&world.rig, world.cq.handle), -EBUSY);
 	assert_int_equal(devx_destroy(&world.rig, dct), 0);
-	assert_int_equal(devx_destroy(&world.rig, world.dci_handle), 0);
+	assert_int_equal(devx_destroy(&world.rig, dc.dci_handle), 0);
 }
 
 /* Each field that is wrong, one at a time. */
@@ -280,13 +250,11 @@ static void targets_that_are_refused(void **state)
 		print_message("row \"%s\"\n", rows[i].name);
 		dct_in();
 		cmd_set(world.devx.in + CMD_DCT_DCTC, rows[i].field, rows[i].value);
-		assert_int_equal(devx_create(&world.rig, &world.devx), -EREMOTEIO);
-		assert_int_equal(devx_status(&world.devx), rows[i].status);
+		devx_world_refused(devx_create(&world.rig, &world.devx), rows[i].status);
 	}
 	dct_in();
 	world.devx.in_len = 64;
-	assert_int_equal(devx_create(&world.rig, &world.devx), -EREMOTEIO);
-	assert_int_equal(devx_status(&world.devx), CMD_BAD_INP_LEN);
+	devx_world_refused(devx_create(&world.rig, &world.devx), CMD_BAD_INP_LEN);
 }
 
 static enum cmd_status reset_stream(uint16_t stream)
@@ -294,11 +262,11 @@ static enum cmd_status reset_stream(uint16_t stream)
 	int error;
 
 	devx_in(&world.devx, CMD_RTS2RTS_QP, CMD_QP_EXTENDED_BYTES, 16);
-	cmd_set(world.devx.in, CMD_NUMBER, world.dci);
+	cmd_set(world.devx.in, CMD_NUMBER, dc.dci);
 	cmd_set(world.devx.in, CMD_QP_EXTENDED, 1);
 	be64_store(world.devx.in + CMD_QP_OPT_MASK_HIGH, CMD_QP_OPT_HIGH_DCI_STREAM);
 	be16_store(world.devx.in + CMD_QP_EXT_STREAM, stream);
-	world.devx.handle = world.dci_handle;
+	world.devx.handle = dc.dci_handle;
 	error = devx_modify(&world.rig, &world.devx);
 	assert_int_equal(error, devx_status(&world.devx) == CMD_OK ? 0 : -EREMOTEIO);
 	return devx_status(&world.devx);
@@ -307,8 +275,8 @@ static enum cmd_status reset_stream(uint16_t stream)
 static uint32_t dci_state(void)
 {
 	devx_in(&world.devx, CMD_QUERY_QP, 16, CMD_QP_QPC + CMD_QPC_BYTES);
-	cmd_set(world.devx.in, CMD_NUMBER, world.dci);
-	world.devx.handle = world.dci_handle;
+	cmd_set(world.devx.in, CMD_NUMBER, dc.dci);
+	world.devx.handle = dc.dci_handle;
 	assert_int_equal(devx_query(&world.rig, &world.devx), 0);
 	return cmd_get(world.devx.out + CMD_QP_QPC, CMD_QPC_STATE_NOW);
 }
@@ -358,12 +326,10 @@ static void streams_that_are_refused(void **state)
 	(void)state;
 	dci_in();
 	cmd_set(qpc, CMD_QPC_LOG_STREAMS, 7);
-	assert_int_equal(devx_create(&world.rig, &world.devx), -EREMOTEIO);
-	assert_int_equal(devx_status(&world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_create(&world.rig, &world.devx), CMD_BAD_PARAM);
 	dci_in();
 	cmd_set(qpc, CMD_QPC_LOG_FAILED, 5);
-	assert_int_equal(devx_create(&world.rig, &world.devx), -EREMOTEIO);
-	assert_int_equal(devx_status(&world.devx), CMD_BAD_PARAM);
+	devx_world_refused(devx_create(&world.rig, &world.devx), CMD_BAD_PARAM);
 	/* Without streams there is none to reset, and the first failure is the queue pair's. */
 	make_dci(0, 0);
 	assert_int_equal(reset_stream(0), CMD_BAD_PARAM);

@@ -155,6 +155,8 @@ struct rig_qp {
 	uint32_t *record;
 };
 int rig_qp(struct kern_rig *rig, struct rig_qp *qp);
+/* rig_qp_of - a reliable one, of 8 entries and 16 receives, which complete to cq. */
+int rig_qp_of(struct kern_rig *rig, uint32_t pd, const struct rig_cq *cq, struct rig_qp *qp);
 int rig_destroy_qp(struct kern_rig *rig, uint32_t handle, uint32_t *events);
 int rig_modify(struct kern_rig *rig, struct ib_uverbs_modify_qp *req);
 /* RESET to RTS with the masks of ibv_rc_pingpong, connected to dest_qpn on the same port. */

@@ -271,6 +271,17 @@ int rig_destroy(struct kern_rig *rig, uint16_t object, uint16_t method, uint16_t
 	return rig_run(rig);
 }
 
+int rig_qp_of(struct kern_rig *rig, uint32_t pd, const struct rig_cq *cq, struct rig_qp *qp)
+{
+	*qp = (struct rig_qp){.pd = pd,
+			      .send_cq = cq->handle,
+			      .recv_cq = cq->handle,
+			      .uar_page = cq->uar_page,
+			      .sq_count = 8,
+			      .rq_count = 16};
+	return rig_qp(rig, qp);
+}
+
 int rig_begin(struct kern_rig *rig, bool infiniband, uint32_t *pd, uint32_t *page,
 	      struct rig_cq *cq)
 {

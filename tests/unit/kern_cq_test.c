@@ -37,13 +37,7 @@ static int open_world(void **state)
 	assert_int_equal(rig_uar(rig, &world.uar, &world.page), 0);
 	world.cq = (struct rig_cq){.cqe = 7, .comp_fd = -1, .uar_page = world.page};
 	assert_int_equal(rig_cq(rig, &world.cq), 0);
-	world.qp = (struct rig_qp){.pd = world.pd,
-				   .send_cq = world.cq.handle,
-				   .recv_cq = world.cq.handle,
-				   .uar_page = world.page,
-				   .sq_count = 8,
-				   .rq_count = 16};
-	assert_int_equal(rig_qp(rig, &world.qp), 0);
+	assert_int_equal(rig_qp_of(rig, world.pd, &world.cq, &world.qp), 0);
 	assert_int_equal(rig_connect(rig, &world.qp, world.qp.number), 0);
 	*state = &world;
 	return 0;

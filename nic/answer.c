@@ -118,6 +118,20 @@ static void break_off(struct nic *nic, struct nic_qp *qp, const struct nic_res *
 	nic_resp_die(nic, qp, syndrome, psn);
 }
 
+/* A responder of DC has no flow of its own: its data is its destination's. */
+static COLD void paced_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
+{
+	if (nic_is_dcr(nic, qp))
+		nic_dest_sent(nic, qp, len_bytes);
+	else
+		nic_flow_unacked(nic, qp, len_bytes);
+}
+
+static COLD bool may_go(struct nic *nic, struct nic_qp *qp)
+{
+	return nic_is_dcr(nic, qp) ? nic_dest_gate_answer(nic, qp) : nic_flow_gate(nic, qp);
+}
+
 static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_res *res)
 {
 	uint32_t off = res->run_next << qp->mtu_log2;
@@ -140,7 +154,7 @@ static bool send_read_response(struct nic *nic, struct nic_qp *qp, struct nic_re
 	}
 	nic_tx_close(nic, qp, bth, n);
 	if (qp->paced)
-		nic_flow_unacked(nic, qp, info->header_bytes + n);
+		paced_sent(nic, qp, info->header_bytes + n);
 	return true;
 }
 
@@ -195,7 +209,7 @@ HOT enum nic_turn answer_some(struct nic *nic, struct nic_qp *qp)
 	do {
 		if (nic->left_packets == 0 || nic->left_bytes <= 0)
 			return NIC_TURN_AGAIN;
-		if (qp->res_due && qp->paced && !nic_flow_gate(nic, qp))
+		if (qp->res_due && qp->paced && !may_go(nic, qp))
 			return NIC_TURN_DONE;
 		if (!(qp->res_due ? send_response(nic, qp) : send_last(nic, qp)))
 			return NIC_TURN_BLOCKED;

@@ -164,6 +164,7 @@ static struct nic_dcr *evict(const struct nic *nic, struct nic_qp *dct)
 
 static void end_row(struct nic *nic, struct nic_qp *row)
 {
+	nic_turn_leave(nic, row);
 	nic_wqe_forget(nic, row);
 	row->live = false;
 	row->state = NIC_QP_ERR;
@@ -272,8 +273,10 @@ void nic_dct_release(struct nic *nic, struct nic_qp *dct, bool flush)
 
 void nic_dct_answer_last(struct nic *nic, struct nic_qp *dct)
 {
-	for (struct nic_dcr *dcr = at(nic, dct->dc.oldest); dcr; dcr = at(nic, dcr->newer))
+	for (struct nic_dcr *dcr = at(nic, dct->dc.oldest); dcr; dcr = at(nic, dcr->newer)) {
+		row_of(nic, dcr)->paced = false;
 		nic_qp_answer_last(nic, row_of(nic, dcr));
+	}
 }
 
 void nic_dct_answered(struct nic *nic, struct nic_qp *responder)
@@ -291,17 +294,18 @@ void nic_dct_answered(struct nic *nic, struct nic_qp *responder)
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 /* The way back. */
-static struct nic_path path_to(const struct nic *nic, uint32_t initiator, const struct nic_rx *rx)
+static struct nic_path path_to(const struct nic *nic, const struct nic_qp *dct, uint32_t initiator,
+			       const struct nic_rx *rx)
 {
 	struct nic_path path = {
 	    .hop_limit = HOP_LIMIT, .slid = nic->config.lid, .dlid = nic->config.lid};
 
-	path.udp_sport = (uint16_t)(ROCE_UDP_SPORT_MIN | (initiator & SPORT_MASK));
 	if (rx->sgid) {
+		path = nic_way_back(nic, dct, rx);
 		path.traffic_class = rx->traffic_class & DSCP_MASK;
-		memcpy(path.dgid, rx->sgid, sizeof(path.dgid));
-		memcpy(path.sgid, rx->dgid ? rx->dgid : nic->gids[0], sizeof(path.sgid));
-	} else if (nic->config.lid == 0) {
+	}
+	path.udp_sport = (uint16_t)(ROCE_UDP_SPORT_MIN | (initiator & SPORT_MASK));
+	if (!rx->sgid && nic->config.lid == 0) {
 		memcpy(path.dgid, nic->gids[0], sizeof(path.dgid));
 		memcpy(path.sgid, nic->gids[0], sizeof(path.sgid));
 	}
@@ -328,8 +332,11 @@ static void begin(struct nic *nic, struct nic_qp *dct, struct nic_dcr *dcr, uint
 	row->rx_off = 0;
 	row->res_head = 0;
 	row->res_due = row->res_again = 0;
-	row->params.path = path_to(nic, dcr->initiator, rx);
+	row->params.path = path_to(nic, dct, dcr->initiator, rx);
 	row->params.dest_qpn = dcr->initiator;
+	nic_turn_leave(nic, row);
+	row->paced = rx->sgid && nic->env->tx_window_bytes &&
+		     nic->env->tx_window_bytes(nic->env->ctx, &row->params.path) != 0;
 }
 
 /* An initiator that there is no room for now. There is nothing of it to remember the answer in: one
@@ -341,7 +348,7 @@ static void refuse(struct nic *nic, struct nic_qp *dct, uint32_t initiator, uint
 	nic_trace_deny(nic, dct, ROCE_SYNDROME_RNR, TRACE_BY_DC_INITIATORS);
 	if (dct->nak_due != 0)
 		return;
-	dct->params.path = path_to(nic, initiator, rx);
+	dct->params.path = path_to(nic, dct, initiator, rx);
 	dct->params.dest_qpn = initiator;
 	nic_resp_owe_nak(nic, dct, (uint8_t)(ROCE_SYNDROME_RNR | dct->params.min_rnr_timer), psn);
 }
@@ -473,7 +480,7 @@ void nic_dct_check(const struct nic *nic, const struct nic_qp *dct)
 		ASSERT(row->live && row->number == dct->number && row->srqn == dct->srqn);
 		ASSERT(find(nic, dct, dcr->initiator, dcr->sgid) == dcr);
 		ASSERT(dcr->older != 0 || dct->dc.oldest == place_of(nic, dcr));
-		ASSERT(row->is_ready || !nic_answer_due(row));
+		ASSERT(row->is_ready || row->turn.dest != 0 || !nic_answer_due(row));
 		ASSERT(row->state == NIC_QP_RTR || !nic_answer_due(row) || row->last_words);
 	}
 	ASSERT(count == dct->dc.dcr_count && count <= DCRS_OF_TARGET_MAX);

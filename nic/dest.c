@@ -179,10 +179,28 @@ bool nic_dest_gate(struct nic *nic, struct nic_qp *qp)
 	return nic_turn_take(nic, qp, dest);
 }
 
+bool nic_dest_gate_answer(struct nic *nic, struct nic_qp *responder)
+{
+	struct nic_dest *dest = dest_of(nic, &responder->turn, &responder->params.path);
+
+	if (!dest)
+		return true;
+	dest->used_ns = nic->now_ns;
+	responder->params.path.ecn =
+	    dest->flow.algorithm != NIC_CC_NONE ? ROCE_ECN_ECT_0 : ROCE_ECN_NOT_ECT;
+	if (!dest->paced)
+		return true;
+	nic_probe_look(nic, &dest->flow);
+	return nic_turn_take(nic, responder, dest);
+}
+
 void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes)
 {
-	struct nic_dest *dest = &nic->cong.dests[qp->turn.hint - 1];
+	struct nic_dest *dest;
 
+	if (qp->turn.hint == 0)
+		return;
+	dest = &nic->cong.dests[qp->turn.hint - 1];
 	dest->flow.counters.tx_packets++;
 	nic_cc_on_send(&dest->flow.cc, len_bytes, nic->now_ns);
 	if (dest->flow.cc.algorithm == NIC_CC_RTT)

@@ -213,6 +213,9 @@ struct nic_dest *nic_dest_get(struct nic *nic, const struct nic_dest_key *key);
  * nic_dest_sent shall be told.
  */
 bool nic_dest_gate(struct nic *nic, struct nic_qp *qp);
+/* nic_dest_gate_answer - the same of the data of a READ, of a responder of DC whose path is a
+ * network. It stays paced: another may have been the reason for a notification. */
+bool nic_dest_gate_answer(struct nic *nic, struct nic_qp *responder);
 void nic_dest_sent(struct nic *nic, struct nic_qp *qp, uint32_t len_bytes);
 /* nic_dest_notified - a notification came from there, for a datagram queue pair; false: it slows
  * nothing. */

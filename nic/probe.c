@@ -179,7 +179,7 @@ static bool rx_answer(struct nic *nic, struct nic_qp *qp, const uint8_t *payload
 	uint32_t number = be32_load(payload + ROCE_PROBE_NUMBER_OFF);
 	struct nic_dest *dest;
 
-	if (qp->type == NIC_QP_UD) {
+	if (qp->type == NIC_QP_UD || qp->type == NIC_QP_DCT) {
 		dest = dest_that_asked(nic, rx, number);
 		if (!dest)
 			return false;

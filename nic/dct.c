@@ -456,7 +456,7 @@ int nic_dct_drain(struct nic *nic, uint32_t qpn)
 	if (!dct || dct->type != NIC_QP_DCT)
 		return -EINVAL;
 	nic_dct_answer_last(nic, dct);
-	nic_dct_release(nic, dct, false);
+	nic_dct_release(nic, dct, true);
 	dct->dc.drained = true;
 	dct->takes = 0;
 	return 0;

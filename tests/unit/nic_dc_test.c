@@ -717,27 +717,30 @@ static void stream_refused(void **state)
 	dc_close(&t);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
-
-/* What a target in error held is flushed, and it serves nobody; a reset forgets all. */
-static void a_target_fails(void **state)
+/* What a target held that is in error, or drained, is flushed, and it serves nobody. */
+static void a_target_ends(void **state)
 {
-	struct dc t = dc_open(&(struct fake_opts){.retry_count = UINT32_MAX});
-
 	(void)state;
-	receive(&t, &t.dct, 0, 4000);
-	post(&t, WQE_OP_SEND, 3000);
-	fake_deliver(t.b.w, 0);
-	assert_int_equal(fake_qp_set_state(&t.dct.qp, NIC_QP_ERR), 0);
-	fake_settle(t.b.w);
-	expect_error(&t.dct.qp.recv_cq, CQE_RESP_ERR, 0, CQE_SYND_WR_FLUSH, CQE_VENDOR_FLUSH);
-	fake_advance(t.b.w, 100 * MS);
-	expect_error(&t.b.pair.a.send_cq, CQE_REQ_ERR, 0, CQE_SYND_RETRY_EXC, CQE_VENDOR_RETRY_EXC);
-	assert_int_equal(fake_qp_set_state(&t.dct.qp, NIC_QP_RESET), 0);
-	assert_int_equal(nic_qp_destroy(t.b.w->nics[1], t.dct.qp.qpn), 0);
-	assert_int_equal(nic_srq_destroy(t.b.w->nics[1], t.dct.srq.srqn), 0);
-	nic_check(t.b.w->nics[1]);
-	dc_close(&t);
+	for (int drained = 0; drained < 2; drained++) {
+		struct dc t = dc_open(&(struct fake_opts){.retry_count = UINT32_MAX});
+		struct fake_cq *cq = &t.dct.qp.recv_cq, *send_cq = &t.b.pair.a.send_cq;
+		struct nic *nic = t.b.w->nics[1];
+
+		receive(&t, &t.dct, 0, 4000);
+		post(&t, WQE_OP_SEND, 3000);
+		fake_deliver(t.b.w, 0);
+		assert_int_equal(drained ? nic_dct_drain(nic, t.dct.qp.qpn)
+					 : fake_qp_set_state(&t.dct.qp, NIC_QP_ERR), 0);
+		fake_settle(t.b.w);
+		expect_error(cq, CQE_RESP_ERR, 0, CQE_SYND_WR_FLUSH, CQE_VENDOR_FLUSH);
+		fake_advance(t.b.w, 100 * MS);
+		expect_error(send_cq, CQE_REQ_ERR, 0, CQE_SYND_RETRY_EXC, CQE_VENDOR_RETRY_EXC);
+		assert_int_equal(fake_qp_set_state(&t.dct.qp, NIC_QP_RESET), 0);
+		assert_int_equal(nic_qp_destroy(nic, t.dct.qp.qpn), 0);
+		assert_int_equal(nic_srq_destroy(nic, t.dct.srq.srqn), 0);
+		nic_check(nic);
+		dc_close(&t);
+	}
 }
 
 /* What each type is made of. */
@@ -789,7 +792,7 @@ int main(void)
 	    cmocka_unit_test(a_dead_initiators_receive),
 	    cmocka_unit_test(streams),
 	    cmocka_unit_test(stream_refused),
-	    cmocka_unit_test(a_target_fails),
+	    cmocka_unit_test(a_target_ends),
 	    cmocka_unit_test(create_checks),
 	};
 

@@ -139,7 +139,7 @@ const char *stats_algorithm_text(uint32_t algorithm);
 
 /* A queue pair, or one destination of those that have no single peer. */
 struct stats_flow {
-	uint32_t qpn;      /* 0: a destination, and type, state and qp mean nothing */
+	uint32_t qpn;      /* 0: a destination: no type, no state, and of qp only tx_packets */
 	uint32_t dest_qpn; /* of a connected queue pair */
 	uint8_t type;      /* enum stats_type */
 	uint8_t state;     /* enum stats_state */

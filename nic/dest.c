@@ -167,13 +167,13 @@ bool nic_dest_gate(struct nic *nic, struct nic_qp *qp)
 
 	if (qp->params.dest_qpn != ROCE_QPN_MASK)
 		dest = dest_of(nic, &qp->turn, &qp->params.path);
-	qp->paced = dest && dest->paced;
+	qp->paced = dest && dest->flow.algorithm != NIC_CC_NONE;
 	if (!dest)
 		return true;
 	dest->used_ns = nic->now_ns;
-	if (dest->flow.algorithm != NIC_CC_NONE)
+	if (qp->paced)
 		qp->params.path.ecn = ROCE_ECN_ECT_0;
-	if (!qp->paced)
+	if (!dest->paced)
 		return true;
 	nic_probe_look(nic, &dest->flow);
 	return nic_turn_take(nic, qp, dest);

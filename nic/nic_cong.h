@@ -65,7 +65,7 @@ int nic_dest_unmap(struct nic *nic, uint32_t mapping, uint64_t now_ns);
 
 /* X(name): one uint64_t each, counted in the life of a flow. */
 #define NIC_FLOW_COUNTERS(X)                                                                     \
-	X(tx_packets)   /* of a flow that is paced */                                            \
+	X(tx_packets)   /* a destination's: if it has an algorithm; else: while it is paced */   \
 	X(marks)        /* packets that came marked from the other end */                        \
 	X(cnps_sent)    /* notifications that this told it */                                    \
 	X(cnps_handled) /* notifications that came, and slowed the flow */                       \

@@ -171,6 +171,7 @@ static void flow_of_dest(const struct nic_dest_key *key, const struct nic_flow_s
 	    (struct stats_flow){.sl = key->sl, .sgid_index = key->sgid_index, .dlid = key->dlid};
 	memcpy(flow->dgid, key->dgid, sizeof(flow->dgid));
 	flow_of_cc(stats, flow);
+	flow->qp.tx_packets = stats->counters.tx_packets;
 }
 
 /* Queue pairs from row *row on; whether all have been looked at. */

@@ -153,11 +153,12 @@ static void print_dest(const struct stats_flow *flow)
 {
 	char peer[ADDRESS_TEXT], rate[TOOL_UNIT_TEXT], rtt[TOOL_UNIT_TEXT];
 
-	printf("  %-24s %2u %-9s %-7s %-12s %-9s %8llu %8llu %6llu %6llu %8llu\n",
+	printf("  %-24s %2u %-9s %-7s %-12s %-9s %8llu %8llu %8llu %6llu %6llu %8llu\n",
 	       peer_text(flow, peer), flow->sl, algorithm_text(flow), flow->mapped ? "yes" : "no",
-	       rate_text(flow, rate), rtt_text(flow, rtt), (unsigned long long)flow->cc.retransmits,
-	       (unsigned long long)flow->cc.marks, (unsigned long long)flow->cc.cnps_sent,
-	       (unsigned long long)flow->cc.cnps_handled, (unsigned long long)flow->cc.waits);
+	       rate_text(flow, rate), rtt_text(flow, rtt), (unsigned long long)flow->qp.tx_packets,
+	       (unsigned long long)flow->cc.retransmits, (unsigned long long)flow->cc.marks,
+	       (unsigned long long)flow->cc.cnps_sent, (unsigned long long)flow->cc.cnps_handled,
+	       (unsigned long long)flow->cc.waits);
 }
 
 static void print_dests(const struct stats_nic *nic)
@@ -168,9 +169,9 @@ static void print_dests(const struct stats_nic *nic)
 		if (nic->flows[i].qpn != 0)
 			continue;
 		if (!headed)
-			printf("  %-24s %2s %-9s %-7s %-12s %-9s %8s %8s %6s %6s %8s\n",
-			       "destination", "SL", "algorithm", "mapped", "rate", "RTT", "again",
-			       "marks", "CNPs", "took", "waits");
+			printf("  %-24s %2s %-9s %-7s %-12s %-9s %8s %8s %8s %6s %6s %8s\n",
+			       "destination", "SL", "algorithm", "mapped", "rate", "RTT", "sent",
+			       "again", "marks", "CNPs", "took", "waits");
 		headed = true;
 		print_dest(&nic->flows[i]);
 	}
@@ -239,6 +240,7 @@ static void print_flow_json(const struct stats_flow *flow)
 		print_number(", ", "sl", flow->sl);
 		print_number(", ", "sgid_index", flow->sgid_index);
 		printf(", \"mapped\": %s", flow->mapped ? "true" : "false");
+		print_number(", ", "tx_packets", flow->qp.tx_packets);
 	}
 	if (flow->has_cc)
 		print_cc_json(flow);

@@ -49,7 +49,8 @@ static void see(void *ctx, const struct host_stats_answer *answer)
 	snprintf(seen->name, sizeof(seen->name), "%s", answer->name);
 	for (uint32_t i = 0; i < answer->reply->flow_count; i++) {
 		seen->qps += answer->reply->flows[i].qpn != 0;
-		seen->tx_packets += answer->reply->flows[i].qp.tx_packets;
+		if (answer->reply->flows[i].qpn != 0)
+			seen->tx_packets += answer->reply->flows[i].qp.tx_packets;
 	}
 }
 

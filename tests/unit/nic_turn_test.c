@@ -89,6 +89,8 @@ static void start(struct many *t)
 	struct nic *nic = t->b.w->nics[0];
 	struct nic_dest_key key;
 	const struct nic_qp *qp = nic_qp_find(nic, t->pairs[0].a.qpn);
+	uint32_t from = STATS_DEST_FIRST;
+	struct stats_flow shown;
 
 	post(t, 0);
 	fake_ring(&t->pairs[0].a);
@@ -96,6 +98,10 @@ static void start(struct many *t)
 	key = nic_dest_key_of(&qp->params.path);
 	t->dest = nic_dest_find(nic, &key);
 	assert_non_null(t->dest);
+	/* What goes there is counted without a pace, too. */
+	assert_false(t->dest->paced);
+	assert_int_equal(nic_stats_flows(nic, &from, &shown, 1, t->b.w->now_ns), 1);
+	assert_int_equal(shown.qp.tx_packets, 1);
 	for (int i = 0; i < 4; i++)
 		nic_cc_on_cnp(&t->dest->flow.cc, t->b.w->now_ns);
 	t->dest->paced = t->dest->flow.cc.paced;

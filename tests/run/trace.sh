@@ -46,6 +46,44 @@ for what in 'wqe  SEND' 'recv RECV' 'cqe .* REQ' 'cqe .* RESP_SEND'; do
 done
 [[ $(awk '{ print $2 }' "$trace" | sort -u | wc -l) == 2 ]] || fail "$name: not two processes"
 
+# ---- over DC, where an entry names its target
+
+if command -v ib_send_lat >/dev/null; then
+	name=DC
+	rm -f "$trace"
+	try "DC is traced" pair ib_send_lat -c DC -x 0 -n 20 -s 64 -I 0
+	well_formed
+	has "CREATE_SRQ pdn $hex -> 0 srqn $hex"
+	has "CREATE_QP pdn $hex srqn $hex .* type DRIVER .*-> 0 qpn $hex"
+	has "MODIFY_QP_EX qpn $hex state INIT access $hex mask $hex -> 0"
+	to="to dct $hex key $hex gid [0-9a-f]{32}"
+	has "wqe  SEND index [0-9]+ qpn $hex ds 5 signal \| $to \| 64 bytes lkey $hex va $hex"
+	has "cqe  cqn $hex: REQ owner [01] qpn $hex counter [0-9]+ of SEND bytes 64.*"
+	has "cqe  cqn $hex: RESP_SEND owner [01] .*bytes 64.*"
+	[[ $(grep -Ec "${line_start}wqe  SEND" "$trace") == 40 ]] || fail "$name: not 40 of SEND"
+
+	# The target's process is killed while its peer writes.
+	name="DC without a peer"
+	rm -f "$trace"
+	port=$(free_port)
+	writes=(ib_write_bw -c DC -x 0 -D 20 -s 64 -p "$port")
+	"$rig5" run -- "${writes[@]}" >"$work/server" 2>&1 &
+	server=$!
+	await_listener "$port"
+	timeout 60 "$rig5" run --trace="$trace" -- "${writes[@]}" 127.0.0.1 >"$work/client" 2>&1 &
+	client=$!
+	for ((i = 0; i < 100; i++)); do
+		grep -Eq "${line_start}cqe .* of WRITE" "$trace" 2>/dev/null && break
+		sleep 0.1
+	done
+	kill -9 "$server"
+	wait "$server" "$client" 2>/dev/null
+	well_formed
+	has "fail qpn $hex WRITE index [0-9]+: retry exceeded: no answer to 64 bytes at .*, tried 8 .*"
+	has "cqe  cqn $hex: REQ_ERR .* of WRITE: retry exceeded, vendor 0x81, IBV_WC_RETRY_EXC_ERR"
+	((failures == 0)) && echo "ok: $name"
+fi
+
 # ---- what goes wrong, a process for each side
 
 # faulty <what> <status> <sentence of the responder, ''> <sentence of the requester>

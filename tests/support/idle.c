@@ -25,20 +25,25 @@ static struct idle_cost so_far(void)
 	};
 }
 
-struct idle_cost idle_cost(unsigned int ms, struct idle_cost most)
+struct idle_cost idle_stretch(unsigned int ms)
 {
 	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
-	struct idle_cost cost = most;
+	struct idle_cost before = so_far(), after;
 
-	for (int i = 0; i < TRIES; i++) {
-		struct idle_cost before = so_far();
+	nanosleep(&time, NULL);
+	after = so_far();
+	return (struct idle_cost){
+	    .cpu_us = after.cpu_us - before.cpu_us,
+	    .switches = after.switches - before.switches,
+	};
+}
 
-		nanosleep(&time, NULL);
-		cost = so_far();
-		cost.cpu_us -= before.cpu_us;
-		cost.switches -= before.switches;
-		if (cost.cpu_us <= most.cpu_us && cost.switches <= most.switches)
-			break;
-	}
+struct idle_cost idle_cost(unsigned int ms, struct idle_cost most)
+{
+	struct idle_cost cost = idle_stretch(ms);
+
+	for (int i = 1; i < TRIES && (cost.cpu_us > most.cpu_us || cost.switches > most.switches);
+	     i++)
+		cost = idle_stretch(ms);
 	return cost;
 }

@@ -19,5 +19,7 @@ struct idle_cost {
  * that looks from time to time does so each time.
  */
 struct idle_cost idle_cost(unsigned int ms, struct idle_cost most);
+/* idle_stretch - once. */
+struct idle_cost idle_stretch(unsigned int ms);
 
 #endif

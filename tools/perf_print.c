@@ -66,9 +66,9 @@ void perf_print_row(const struct perf_row *row)
 		printf("  %llu BYTES WRONG", (unsigned long long)row->wrong_bytes);
 	else if (row->test.check)
 		printf("  ok");
-	if (row->retransmits)
-		printf("  %llu packets sent again", (unsigned long long)row->retransmits);
 	printf("\n");
+	if (row->retransmits)
+		printf("%12s%llu packets sent again\n", "", (unsigned long long)row->retransmits);
 	fflush(stdout);
 }
 

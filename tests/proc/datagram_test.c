@@ -15,7 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { QKEY = 0x1234567, GRH = 40, SLOT_BYTES = 8192, SLOTS = 16, ENTRIES = 16, WAIT_MS = 5000 };
+enum { QKEY = 0x1234567, GRH = 40, SLOT_BYTES = 8192, SLOTS = 16, ENTRIES = 16, WAIT_MS = 20000 };
 
 static char hosts[PROC_HOSTS][64];
 

@@ -199,12 +199,12 @@ static void fork_under_traffic(proc_verb verb, int status)
 
 	peer_run_on(a, FOREVER);
 	peer_run_on(b, FOREVER);
-	assert_true(peer_progress(a, link.a, 100, 5000));
+	assert_true(peer_progress(a, link.a, 100, PEER_PATIENCE_MS));
 	for (int i = 0; i < 3; i++) {
 		msg = (struct proc_msg){.v = {(uint64_t)status}};
 		proc_ok(a, verb, &msg);
-		assert_true(peer_progress(a, link.a, 100, 5000));
-		assert_true(peer_progress(b, link.b, 100, 5000));
+		assert_true(peer_progress(a, link.a, 100, PEER_PATIENCE_MS));
+		assert_true(peer_progress(b, link.b, 100, PEER_PATIENCE_MS));
 	}
 	proc_ok(a, peer_halt, NULL);
 	proc_ok(b, peer_halt, NULL);

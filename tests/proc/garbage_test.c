@@ -333,7 +333,7 @@ static void test_garbage_under_load(void **state)
 		      (unsigned long long)msg.v[ATTACK_REPLAYS],
 		      (unsigned long long)(after.v[COUNT_DONE] - before.v[COUNT_DONE]));
 	assert_true(after.v[COUNT_DONE] > before.v[COUNT_DONE] + REQUESTS);
-	assert_true(peer_progress(friend, load.b, REQUESTS, 10000 * proc_scale()));
+	assert_true(peer_progress(friend, load.b, REQUESTS, PEER_PATIENCE_MS));
 	proc_ok(victim, peer_halt, NULL);
 	proc_ok(friend, peer_halt, NULL);
 	peer_run_on(old, REQUESTS);

@@ -575,7 +575,7 @@ static void test_a_registry_left_by_a_crash(void **state)
 	proc_kill(founder);
 	works(a);
 	proc_ok(b, peer_drain, NULL);
-	assert_true(peer_progress(a, ab.a, 0, 1000));
+	assert_true(peer_progress(a, ab.a, 0, PEER_PATIENCE_MS));
 	peer_run_on(a, FOREVER);
 	peer_run_on(b, FOREVER);
 	proc_signal(a, SIGKILL);

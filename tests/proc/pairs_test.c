@@ -172,7 +172,7 @@ static void test_a_reused_number_has_a_fresh_psn(void **state)
 	}
 	assert_int_not_equal(psn[0], psn[1]);
 	peer_run_on(a, 1);
-	report = peer_failure(a, link.a, 3000 * proc_scale());
+	report = peer_failure(a, link.a, PEER_PATIENCE_MS);
 	assert_int_equal(report.status, RIG_RETRY_EXCEEDED);
 	link = peer_pair(a, b);
 	peer_run_on(a, 200);

@@ -25,7 +25,7 @@ enum {
 	SAMPLES = 20,
 	ROUND_TRIPS = 100,
 	MANY = 500,
-	WAIT_MS = 5000,
+	WAIT_MS = 20000,
 };
 
 #define POLLS_NS 2000000000u /* who has not become a poller by then does not */

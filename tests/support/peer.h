@@ -130,6 +130,9 @@ int peer_next(struct rig_cq *cq, struct rig_wc *wc, unsigned int timeout_ms);
 
 /* ---- in the parent --------------------------------------------------------------------------- */
 
+/* For what is to happen, on a machine that does much else. */
+enum { PEER_PATIENCE_MS = 30000 };
+
 /* A child with an open peer. */
 struct proc *peer_start(uint64_t seed);
 /* Connects one new link of a with one of b: their numbers there. */

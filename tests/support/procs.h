@@ -27,7 +27,7 @@ enum {
 	PROC_BLOB_BYTES = 256,
 	PROC_TEXT_BYTES = 256,
 	PROC_MAX = 64,        /* children of one test at a time */
-	PROC_STEP_MS = 15000, /* how long an answer may take; under a sanitizer three times that */
+	PROC_STEP_MS = 60000, /* how long an answer may take; under a sanitizer three times that */
 };
 
 struct proc_msg {

@@ -235,7 +235,7 @@ def test_silence(folder):
     peer.sock.close()
     start = time.monotonic()
     check("leaving: status", receiver.end()[0] == 1)
-    check("leaving: soon", time.monotonic() - start < 5)
+    check("leaving: soon", time.monotonic() - start < 20)  # without: 30 s
     check("no file", os.listdir(folder) == [])
 
 

@@ -78,6 +78,17 @@ def test_table():
     check("bandwidth line", re.search(r"^ 8 +100 +[\d.]+ +[\d.]+ +ok$", out, re.M), out)
 
 
+def test_sent_again():
+    """What was sent again is said, on a line of its own: the table is as wide as before."""
+    os.environ["RIG5_FAULT"] = "drop=10%,seed=1"
+    status, out, err = end(start("--op", "write", "--bw", "--size", "64K", "--iterations", "100",
+                                 "--check"))
+    del os.environ["RIG5_FAULT"]
+    check("again: status", status == 0, (status, err))
+    check("again: said", re.search(r"^ 65536 +100 +[\d.]+ +[\d.]+ +ok\n +\d+ packets sent again$",
+                                   out, re.M), out)
+
+
 def listen():
     target = start("--listen", "127.0.0.1:0")
     return target, re.search(r"port (\d+)", target.stderr.readline()).group(1)
@@ -115,7 +126,7 @@ def test_killed():
         check(f"{name} after the {victim} was killed", status == 1 and err, (status, err))
 
 
-for test in (test_check, test_figures, test_table, test_two, test_killed):
+for test in (test_check, test_figures, test_table, test_sent_again, test_two, test_killed):
     test()
 print(f"{failures} failures" if failures else "ok")
 sys.exit(bool(failures))

@@ -47,7 +47,7 @@ ip -n "$there" link set rig5b up
 on() {
 	local ns=$1 address=$2
 	shift 2
-	RIG5_SOFT=soft0,addr=$address exec timeout 60 ip netns exec "$ns" "$rig5" "$@"
+	RIG5_SOFT=soft0,addr=$address exec timeout 200 ip netns exec "$ns" "$rig5" "$@"
 }
 
 # start <log> <on's arguments>... - a target; waits until it listens.

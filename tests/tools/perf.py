@@ -28,7 +28,7 @@ def start(*arguments):
 
 def end(process):
     try:
-        out, err = process.communicate(timeout=50)
+        out, err = process.communicate(timeout=200)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()

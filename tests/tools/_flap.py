@@ -5,6 +5,7 @@ queue pair sends again before it gives up, and a tenth of a second, in which bot
 has come on since the last time. Writes how long each took, in ms, one a line. In one process that is
 seldom kept waiting: to start a command takes longer where others want the processors. SIGTERM: not once
 more."""
+import contextlib
 import fcntl
 import os
 import signal
@@ -47,7 +48,8 @@ def switch(sock, interface, up):
 
 def main():
     interface, path = sys.argv[1:]
-    os.nice(-15)
+    with contextlib.suppress(OSError):  # it may not be allowed
+        os.nice(-15)
     signal.signal(signal.SIGTERM, lambda *_: told_to_end.append(True))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock, \
             open(path, "w", encoding="ascii") as file:
